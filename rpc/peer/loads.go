@@ -1,0 +1,335 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"dorisgo/doriserr"
+	"dorisgo/rpc/bepb"
+)
+
+// Bounds of a frame: enough loads to share its cost, small enough not to hold
+// up the loads behind it.
+const (
+	maxFrameItems = 512
+	maxFrameBytes = 4 << 20
+)
+
+// LoadClient is an FE's end of the load stream to one BE. Send is safe for
+// concurrent use. When the stream breaks, each load that was sent and not yet
+// answered fails as Unknown: the BE may have it (docs/protocol.md, rule 5);
+// loads that were not sent yet fail as NotAdmitted and may go elsewhere.
+type LoadClient struct {
+	cancel context.CancelFunc
+	open   func(ctx context.Context) (bepb.Backend_LoadClient, error)
+
+	mu      sync.Mutex
+	queue   []*bepb.LoadItem
+	waiting map[uint64]chan<- *bepb.LoadReply
+	sent    map[uint64]bool
+	seq     uint64
+	closed  bool
+	wake    chan struct{}
+	done    chan struct{}
+}
+
+// NewLoadClient starts the stream that open makes, and opens it again with a
+// back-off when it breaks, until Close.
+func NewLoadClient(open func(ctx context.Context) (bepb.Backend_LoadClient, error)) *LoadClient {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &LoadClient{
+		cancel: cancel, open: open,
+		waiting: map[uint64]chan<- *bepb.LoadReply{}, sent: map[uint64]bool{},
+		wake: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	go c.run(ctx)
+	return c
+}
+
+// Send sends one load and waits for its answer. The item must not be changed
+// afterwards. When ctx ends first the outcome is Unknown if the load had left.
+func (c *LoadClient) Send(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error) {
+	ch := replyChans.Get().(chan *bepb.LoadReply)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, doriserr.New(doriserr.NotAdmitted, "the connection to the backend is closed")
+	}
+	c.seq++
+	seq := c.seq
+	item.Seq = seq
+	c.waiting[seq] = ch
+	first := len(c.queue) == 0
+	c.queue = append(c.queue, item)
+	c.mu.Unlock()
+	if first {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	}
+	select {
+	case r := <-ch:
+		replyChans.Put(ch)
+		if r.ErrorKind != 0 {
+			return r, &doriserr.Error{Kind: doriserr.Kind(r.ErrorKind - 1), Msg: r.Error}
+		}
+		return r, nil
+	case <-ctx.Done():
+		return nil, c.giveUp(seq, ctx.Err())
+	}
+}
+
+var replyChans = sync.Pool{New: func() any { return make(chan *bepb.LoadReply, 1) }}
+
+// giveUp forgets a load whose caller stopped waiting. A load that is still in
+// the queue is taken out: it never left.
+func (c *LoadClient) giveUp(seq uint64, why error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, seq)
+	for i, it := range c.queue {
+		if it.Seq == seq {
+			c.queue = append(c.queue[:i:i], c.queue[i+1:]...)
+			return doriserr.Wrap(doriserr.NotAdmitted, why, "the load was not sent to the backend")
+		}
+	}
+	if c.sent[seq] {
+		delete(c.sent, seq)
+		c.queue = append(c.queue, &bepb.LoadItem{Seq: seq, Cancel: true})
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	}
+	if errors.Is(why, context.DeadlineExceeded) {
+		return doriserr.New(doriserr.Timeout, "timeout: the load was sent to the backend and its outcome is not known yet")
+	}
+	return doriserr.New(doriserr.Unknown, "the load was sent to the backend and its outcome is not known: %v", why)
+}
+
+// Close ends the stream; waiting loads fail as the type's comment says.
+func (c *LoadClient) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+	<-c.done
+}
+
+func (c *LoadClient) run(ctx context.Context) {
+	defer close(c.done)
+	backoff := 20 * time.Millisecond
+	for ctx.Err() == nil {
+		started := time.Now()
+		err := c.once(ctx)
+		c.fail(err)
+		if time.Since(started) > time.Second {
+			backoff = 20 * time.Millisecond
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(backoff):
+		}
+		backoff = min(2*backoff, time.Second)
+	}
+	c.fail(ctx.Err())
+}
+
+// once runs one stream until it breaks.
+func (c *LoadClient) once(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	sender := make(chan error, 1)
+	go func() { sender <- c.send(ctx, stream) }()
+	err = c.receive(stream)
+	cancel()
+	<-sender
+	return err
+}
+
+func (c *LoadClient) send(ctx context.Context, stream bepb.Backend_LoadClient) error {
+	var frame bepb.LoadFrame
+	for {
+		frame.Items = c.take(frame.Items[:0])
+		if len(frame.Items) == 0 {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-c.wake:
+			}
+			continue
+		}
+		if err := stream.Send(&frame); err != nil {
+			return err
+		}
+	}
+}
+
+// take moves what waits into one frame and notes that it was sent.
+func (c *LoadClient) take(items []*bepb.LoadItem) []*bepb.LoadItem {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, size := 0, 0
+	for n < len(c.queue) && n < maxFrameItems && (n == 0 || size < maxFrameBytes) {
+		it := c.queue[n]
+		size += len(it.Block)
+		if !it.Cancel {
+			c.sent[it.Seq] = true
+		}
+		items = append(items, it)
+		n++
+	}
+	rest := copy(c.queue, c.queue[n:])
+	clear(c.queue[rest:])
+	c.queue = c.queue[:rest]
+	return items
+}
+
+func (c *LoadClient) receive(stream bepb.Backend_LoadClient) error {
+	for {
+		frame, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		for _, r := range frame.Replies {
+			ch := c.waiting[r.Seq]
+			delete(c.waiting, r.Seq)
+			delete(c.sent, r.Seq)
+			if ch != nil {
+				ch <- r
+			}
+		}
+		c.mu.Unlock()
+	}
+}
+
+// fail answers every load that a broken stream leaves behind.
+func (c *LoadClient) fail(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for seq, ch := range c.waiting {
+		kind, text := doriserr.NotAdmitted, "the backend cannot be reached"
+		if c.sent[seq] {
+			kind, text = doriserr.Unknown, "the connection to the backend broke before its answer came; the outcome of the load is not known"
+		}
+		if why != nil {
+			text += ": " + doriserr.FromStatus(why).Error()
+		}
+		ch <- &bepb.LoadReply{Seq: seq, ErrorKind: int32(kind) + 1, Error: text}
+	}
+	clear(c.waiting)
+	clear(c.sent)
+	c.queue = nil
+}
+
+// LoadHandler takes one load and answers it once, from any goroutine, through
+// reply; ctx ends when the sender gave up or the stream broke. Item and its
+// bytes may be kept.
+type LoadHandler func(ctx context.Context, item *bepb.LoadItem, reply func(*bepb.LoadReply))
+
+// ServeLoads runs a BE's end of a load stream: it hands each load to handle,
+// which must not block, and sends the answers that are ready in one frame.
+func ServeLoads(stream bepb.Backend_LoadServer, handle LoadHandler) error {
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	r := &replier{wake: make(chan struct{}, 1), cancels: map[uint64]context.CancelFunc{}}
+	sent := make(chan error, 1)
+	go func() {
+		err := r.run(ctx, stream)
+		cancel()
+		sent <- err
+	}()
+	for {
+		frame, err := stream.Recv()
+		if err != nil {
+			cancel()
+			<-sent
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		for _, item := range frame.Items {
+			if item.Cancel {
+				r.cancel(item.Seq)
+				continue
+			}
+			handle(r.begin(ctx, item), item, r.reply)
+		}
+	}
+}
+
+type replier struct {
+	mu      sync.Mutex
+	ready   []*bepb.LoadReply
+	cancels map[uint64]context.CancelFunc
+	wake    chan struct{}
+}
+
+func (r *replier) begin(ctx context.Context, item *bepb.LoadItem) context.Context {
+	var cancel context.CancelFunc
+	if item.TimeoutMs > 0 {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(item.TimeoutMs)*time.Millisecond)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	r.mu.Lock()
+	r.cancels[item.Seq] = cancel
+	r.mu.Unlock()
+	return ctx
+}
+
+func (r *replier) cancel(seq uint64) {
+	r.mu.Lock()
+	cancel := r.cancels[seq]
+	delete(r.cancels, seq)
+	r.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+func (r *replier) reply(p *bepb.LoadReply) {
+	r.mu.Lock()
+	cancel := r.cancels[p.Seq]
+	delete(r.cancels, p.Seq)
+	r.ready = append(r.ready, p)
+	r.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (r *replier) run(ctx context.Context, stream bepb.Backend_LoadServer) error {
+	var frame bepb.LoadReplyFrame
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.wake:
+		}
+		r.mu.Lock()
+		frame.Replies, r.ready = r.ready, frame.Replies[:0]
+		r.mu.Unlock()
+		if len(frame.Replies) == 0 {
+			continue
+		}
+		if err := stream.Send(&frame); err != nil {
+			return err
+		}
+		clear(frame.Replies)
+	}
+}
