@@ -1,0 +1,189 @@
+package peer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"dorisgo/doriserr"
+	"dorisgo/rpc/bepb"
+)
+
+type backend struct {
+	bepb.UnimplementedBackendServer
+	handle LoadHandler
+}
+
+func (b backend) Load(s bepb.Backend_LoadServer) error { return ServeLoads(s, b.handle) }
+
+// serve runs a backend on an in-process pipe and returns a client for it, and
+// what ends the server.
+func serve(t *testing.T, handle LoadHandler) (*LoadClient, *grpc.Server) {
+	t.Helper()
+	pipes := &Pipes{}
+	l := pipes.Listen("be:9060")
+	srv := NewServer("secret")
+	bepb.RegisterBackendServer(srv, backend{handle: handle})
+	go srv.Serve(l)
+	pool := NewPool("secret", pipes)
+	conn, err := pool.Conn("be:9060")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := NewLoadClient(func(ctx context.Context) (bepb.Backend_LoadClient, error) {
+		return bepb.NewBackendClient(conn).Load(ctx)
+	})
+	t.Cleanup(func() {
+		c.Close()
+		pool.Close()
+		srv.Stop()
+	})
+	return c, srv
+}
+
+func TestEveryLoadGetsItsOwnAnswer(t *testing.T) {
+	c, _ := serve(t, func(_ context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
+		if it.TableId%10 == 0 {
+			reply(&bepb.LoadReply{Seq: it.Seq, ErrorKind: int32(doriserr.DataQuality) + 1, Error: fmt.Sprint("bad ", it.TableId)})
+			return
+		}
+		reply(&bepb.LoadReply{Seq: it.Seq, TxnId: it.TableId})
+	})
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			for j := range 50 {
+				id := int64(i*1000 + j)
+				r, err := c.Send(t.Context(), &bepb.LoadItem{TableId: id})
+				switch {
+				case id%10 == 0:
+					if !doriserr.Is(err, doriserr.DataQuality) || err.Error() != fmt.Sprint("bad ", id) {
+						t.Errorf("load %d: %v", id, err)
+					}
+				case err != nil || r.TxnId != id:
+					t.Errorf("load %d: answer %v, %v", id, r, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestABrokenStreamIsUnknownForWhatWasSent(t *testing.T) {
+	arrived := make(chan struct{}, 1)
+	c, srv := serve(t, func(context.Context, *bepb.LoadItem, func(*bepb.LoadReply)) { arrived <- struct{}{} })
+	result := make(chan error, 1)
+	go func() {
+		_, err := c.Send(t.Context(), &bepb.LoadItem{TableId: 1})
+		result <- err
+	}()
+	<-arrived
+	srv.Stop()
+	if err := <-result; !doriserr.Is(err, doriserr.Unknown) {
+		t.Errorf("a load that the backend has: %v (%s), want unknown", err, doriserr.KindOf(err))
+	}
+	// Nobody listens any more: nothing leaves, so the load may go elsewhere.
+	if _, err := c.Send(t.Context(), &bepb.LoadItem{TableId: 2}); !doriserr.Is(err, doriserr.NotAdmitted) {
+		t.Errorf("a load that never left: %v (%s), want not admitted", err, doriserr.KindOf(err))
+	}
+}
+
+func TestTheClientsPatienceReachesTheBackend(t *testing.T) {
+	var canceled atomic.Int32
+	seen := make(chan struct{}, 2)
+	c, _ := serve(t, func(ctx context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
+		context.AfterFunc(ctx, func() {
+			canceled.Add(1)
+			seen <- struct{}{}
+		})
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := c.Send(ctx, &bepb.LoadItem{TableId: 1})
+	if !doriserr.Is(err, doriserr.Timeout) {
+		t.Errorf("got %v", err)
+	}
+	<-seen
+	// A time-out that travels with the load ends it without a word more.
+	go c.Send(t.Context(), &bepb.LoadItem{TableId: 1, TimeoutMs: 1})
+	<-seen
+	if canceled.Load() != 2 {
+		t.Errorf("%d loads were cancelled, want 2", canceled.Load())
+	}
+}
+
+func TestCloseFailsWaitingLoads(t *testing.T) {
+	arrived := make(chan struct{}, 1)
+	c, _ := serve(t, func(context.Context, *bepb.LoadItem, func(*bepb.LoadReply)) { arrived <- struct{}{} })
+	result := make(chan error, 1)
+	go func() {
+		_, err := c.Send(context.Background(), &bepb.LoadItem{TableId: 1})
+		result <- err
+	}()
+	<-arrived
+	c.Close()
+	if err := <-result; !doriserr.Is(err, doriserr.Unknown) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := c.Send(t.Context(), &bepb.LoadItem{}); !doriserr.Is(err, doriserr.NotAdmitted) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestTokenGuardsTheServer(t *testing.T) {
+	pipes := &Pipes{}
+	l := pipes.Listen("be:9060")
+	srv := NewServer("secret")
+	bepb.RegisterBackendServer(srv, backend{})
+	go srv.Serve(l)
+	defer srv.Stop()
+	for _, token := range []string{"", "guess"} {
+		pool := NewPool(token, pipes)
+		conn, err := pool.Conn("be:9060")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = bepb.NewBackendClient(conn).Status(t.Context(), &bepb.StatusRequest{})
+		if err := doriserr.FromStatus(err); !doriserr.Is(err, doriserr.NoPrivilege) {
+			t.Errorf("token %q: %v", token, err)
+		}
+		pool.Close()
+	}
+}
+
+func BenchmarkLoadStream(b *testing.B) {
+	pipes := &Pipes{}
+	l := pipes.Listen("be:9060")
+	srv := NewServer("")
+	bepb.RegisterBackendServer(srv, backend{handle: func(_ context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
+		reply(&bepb.LoadReply{Seq: it.Seq, TxnId: 1})
+	}})
+	go srv.Serve(l)
+	defer srv.Stop()
+	pool := NewPool("", pipes)
+	defer pool.Close()
+	conn, err := pool.Conn("be:9060")
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := NewLoadClient(func(ctx context.Context) (bepb.Backend_LoadClient, error) {
+		return bepb.NewBackendClient(conn).Load(ctx)
+	})
+	defer c.Close()
+	block := make([]byte, 20)
+	b.SetParallelism(16)
+	b.ReportAllocs()
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := c.Send(context.Background(), &bepb.LoadItem{TableId: 1, Rows: 1, Block: block, RequestId: block[:16]}); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
