@@ -1,0 +1,243 @@
+package wal
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// keepBuffer is the largest frame buffer that a writer keeps for the next frame.
+const keepBuffer = 4 << 20
+
+// Writer appends the records of one group to its file. Any number of goroutines
+// may call Enqueue; one goroutine of the Writer's own does all I/O and ends
+// with Close (or Seal, some time later).
+type Writer struct {
+	m    *Manager
+	dir  *dir
+	path string
+	file *openFile
+	f    vfs.File
+	seed uint32
+	// before is the checksum that the next frame names; the I/O goroutine's.
+	before uint32
+	// onDead runs once, in the I/O goroutine, when the file died and before
+	// anybody who waits hears of it.
+	onDead func(error)
+
+	mu     sync.Mutex
+	next   *Pending // what the next frame will hold; nil if nothing waits
+	free   []byte   // an empty buffer with capacity, if one is left
+	sealed bool
+	err    error // why the file is dead
+
+	wake     chan struct{}
+	finished chan struct{}
+	frames   atomic.Int64
+	records  atomic.Int64
+}
+
+// Pending is a frame that is not yet on disk. All loads that arrive during one
+// fsync share one.
+type Pending struct {
+	buf  []byte
+	n    int64
+	done chan struct{}
+	err  error
+}
+
+// Done is closed when the frame is on disk or its file is dead.
+func (p *Pending) Done() <-chan struct{} { return p.done }
+
+// Err is the result, valid once Done is closed: nil means durable. Any error
+// means that it is not known whether the records will be found by a replay.
+func (p *Pending) Err() error { return p.err }
+
+// Wait waits for Done or for the end of ctx.
+func (p *Pending) Wait(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return p.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func newWriter(m *Manager, d *dir, file *openFile, f vfs.File, seed uint32, onDead func(error)) *Writer {
+	w := &Writer{
+		m: m, dir: d, path: file.info.Path, file: file, f: f, seed: seed, before: seed, onDead: onDead,
+		wake: make(chan struct{}, 1), finished: make(chan struct{}),
+	}
+	go w.run()
+	return w
+}
+
+// Path is the file's path.
+func (w *Writer) Path() string { return w.path }
+
+// Bytes is the file's length, frames under way included.
+func (w *Writer) Bytes() int64 { return w.file.size.Load() }
+
+// Counts are the frames (so fsyncs) and records written so far.
+func (w *Writer) Counts() (frames, records int64) { return w.frames.Load(), w.records.Load() }
+
+// Enqueue gives the record its place in the file; the order of calls is the
+// order in the file. The record's bytes are copied. It is durable when the
+// Pending is done without error. An error of Enqueue itself means that the
+// record is surely not in the file: ErrClosed, ErrDead, ErrNoSpace.
+func (w *Writer) Enqueue(id [16]byte, rows int, encoded []byte) (*Pending, error) {
+	size := recordBound(len(encoded))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrDead, w.err)
+	case w.sealed:
+		return nil, ErrClosed
+	case w.next != nil && int64(len(w.next.buf))+size > maxFrame, size > maxFrame:
+		return nil, fmt.Errorf("%w in one frame for %d bytes", ErrNoSpace, len(encoded))
+	case !w.dir.fits(size + frameHeader):
+		return nil, fmt.Errorf("%w in %s for %d bytes", ErrNoSpace, w.dir.path, len(encoded))
+	}
+	p := w.next
+	var before int
+	if p == nil {
+		p = &Pending{done: make(chan struct{})}
+		p.buf = append(w.free[:0], make([]byte, frameHeader)...)
+		w.free = nil
+		w.next = p
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	} else {
+		before = len(p.buf)
+	}
+	p.buf = appendRecord(p.buf, id, rows, encoded)
+	p.n++
+	w.file.grow(w.dir, int64(len(p.buf)-before))
+	return p, nil
+}
+
+// Append is Enqueue and Wait.
+func (w *Writer) Append(ctx context.Context, id [16]byte, rows int, encoded []byte) error {
+	p, err := w.Enqueue(id, rows, encoded)
+	if err != nil {
+		return err
+	}
+	return p.Wait(ctx)
+}
+
+// Seal ends the file: no record joins any more; those that wait are still
+// written. Finished tells when that is done.
+func (w *Writer) Seal() {
+	w.mu.Lock()
+	w.sealed = true
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Finished is closed when the writer's goroutine is gone and the file closed.
+func (w *Writer) Finished() <-chan struct{} { return w.finished }
+
+// Close seals the file, waits for what waits, and returns the file's first
+// error.
+func (w *Writer) Close() error {
+	w.Seal()
+	<-w.finished
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Err is why the file is dead, nil while it is well.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+func (w *Writer) run() {
+	defer close(w.finished)
+	for {
+		p, more := w.takeWaiting()
+		if p == nil {
+			if !more {
+				break
+			}
+			<-w.wake
+			continue
+		}
+		if err := w.writeFrame(p.buf); err != nil {
+			w.die(p, err)
+			break
+		}
+		w.frames.Add(1)
+		w.records.Add(p.n)
+		w.m.counters.frames.Add(1)
+		w.m.counters.records.Add(p.n)
+		w.m.counters.bytes.Add(int64(len(p.buf)))
+		w.recycle(p)
+		close(p.done)
+	}
+	if err := w.f.Close(); err != nil && w.Err() == nil {
+		// Everything was fsynced before: nothing is lost by this.
+		w.m.log.Warn("cannot close wal file", "path", w.path, "err", err)
+	}
+}
+
+func (w *Writer) takeWaiting() (p *Pending, more bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p, w.next = w.next, nil
+	return p, !w.sealed
+}
+
+func (w *Writer) writeFrame(buf []byte) error {
+	w.before = sealFrame(buf, w.seed, w.before)
+	if _, err := w.f.Write(buf); err != nil {
+		return fmt.Errorf("cannot write %s: %w", w.path, err)
+	}
+	if w.m.opts.NoSync {
+		return nil
+	}
+	if err := w.f.SyncData(); err != nil {
+		return fmt.Errorf("cannot fsync %s: %w", w.path, err)
+	}
+	return nil
+}
+
+func (w *Writer) recycle(p *Pending) {
+	if cap(p.buf) <= keepBuffer {
+		w.mu.Lock()
+		w.free = p.buf
+		w.mu.Unlock()
+	}
+	p.buf = nil
+}
+
+// die answers everybody who waits; their records may or may not be in the file.
+func (w *Writer) die(p *Pending, err error) {
+	w.m.counters.failures.Add(1)
+	w.mu.Lock()
+	w.err = err
+	waiting := w.next
+	w.next = nil
+	w.mu.Unlock()
+	if w.onDead != nil {
+		w.onDead(err)
+	}
+	for _, q := range []*Pending{p, waiting} {
+		if q != nil {
+			q.err = fmt.Errorf("%w: %w", ErrDead, err)
+			q.buf = nil
+			close(q.done)
+		}
+	}
+}
