@@ -28,7 +28,7 @@ func appendTextRow(b []byte, blk *block.Block, row int) []byte {
 }
 
 // appendShortText appends a value whose text is shorter than 251 bytes, as
-// that of every type of fixed width is.
+// that of every type of fixed width is: its length takes one byte.
 func appendShortText(b []byte, t value.Type, raw []byte) []byte {
 	at := len(b)
 	b = value.AppendText(append(b, 0), t, raw)
