@@ -50,6 +50,9 @@ type Table struct {
 	Props Properties
 	// NextColumnID is the unique id of the next column to be added.
 	NextColumnID int32
+	// ModIndex is the raft index of the last change of this object, for
+	// compare-and-set.
+	ModIndex uint64
 }
 
 // Column is a column's definition.
@@ -161,6 +164,21 @@ type Backend struct {
 	LastStartMs int64
 	Version     string
 	ErrMsg      string
+	// UsedEpoch is the highest boot epoch in which the BE wrote something: its
+	// directories remember at least that one.
+	UsedEpoch uint64
+	// DownSinceFSM is when it was last set not alive, in FSM milliseconds.
+	DownSinceFSM int64
+}
+
+// RecycledTable is a dropped table. It can be recovered until it is erased;
+// then it is a tombstone that stays until no group record names the table.
+type RecycledTable struct {
+	Table        *Table
+	DatabaseName string
+	// DroppedMs is the wall clock of the drop, DroppedFSM the FSM's.
+	DroppedMs, DroppedFSM int64
+	Erased                bool
 }
 
 // BackendDir is a directory with an identity of its own (docs/protocol.md,

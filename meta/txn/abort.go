@@ -1,6 +1,10 @@
 package txn
 
-import "dorisgo/doriserr"
+import (
+	"math"
+
+	"dorisgo/doriserr"
+)
 
 // Abort asks for the decision that a transaction's rows never count.
 type Abort struct {
@@ -80,5 +84,18 @@ func (b *Book) EndOwner(backendID int64, bootEpoch uint64, reason string, wallMs
 		if t.State == Prepare && t.Owner.BackendID == backendID && t.Owner.BootEpoch < bootEpoch && !t.HasWAL() {
 			b.abort(t, reason, wallMs)
 		}
+	}
+}
+
+// DropOwner ends everything that a backend owns when it is dropped by force:
+// undecided transactions are aborted and group records released, whatever
+// their WALs may hold.
+func (b *Book) DropOwner(backendID, wallMs int64) {
+	b.EndOwner(backendID, math.MaxUint64, ReasonDown, wallMs)
+	for _, t := range b.Groups(backendID) {
+		if t.State.Undecided() {
+			t = b.abort(t, "backend dropped by force", wallMs)
+		}
+		b.release(t)
 	}
 }

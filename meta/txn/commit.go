@@ -50,6 +50,9 @@ func (b *Book) Commit(r *Commit, place CommitPlacement) (*Txn, error) {
 	if err := checkOwner(t, r.Owner); err != nil {
 		return t, err
 	}
+	if r.Owner.BackendID == 0 && t.Owner.BackendID != 0 && t.State == Prepare {
+		return t, doriserr.New(doriserr.StaleEpoch, "transaction [%d] is owned by backend %d, which alone may commit it", t.ID, t.Owner.BackendID)
+	}
 	switch t.State {
 	case Committed, Visible:
 		if r.TwoPhase {

@@ -1,0 +1,188 @@
+package meta
+
+import (
+	"dorisgo/doriserr"
+	"dorisgo/meta/txn"
+)
+
+// schemaChanged is the text that clients retry on (Doris' own).
+const schemaChanged = "schema version not match, maybe a schema change is in process. Please retry this load manually."
+
+func (s *State) beginTxn(c *BeginTxn) (Result, error) {
+	if c.Owner.BackendID != 0 {
+		if err := s.checkBoot(c.Owner.BackendID, c.Owner.BootEpoch); err != nil {
+			return Result{}, err
+		}
+	}
+	if t := s.book.ByRequest(c.RequestID); t != nil {
+		return Result{ID: t.ID, Txn: t}, nil
+	}
+	if err := s.admit(c); err != nil {
+		return Result{}, err
+	}
+	t, err := s.book.Begin(&txn.Begin{
+		RequestID: c.RequestID, DBID: c.DBID, TableID: c.TableID, TableEpoch: c.TableEpoch, SchemaVersion: c.SchemaVersion,
+		Label: c.Label, Owner: c.Owner, Group: c.Group, TimeoutMs: c.TimeoutMs, Source: c.Source, Coordinator: c.Coordinator,
+		WallMs: c.WallMs,
+	}, &s.limits)
+	if err != nil {
+		return Result{Txn: t}, err
+	}
+	if b := s.backends[c.Owner.BackendID]; b != nil && b.UsedEpoch < b.BootEpoch {
+		next := *b
+		next.UsedEpoch = b.BootEpoch
+		s.backends[b.ID] = &next
+	}
+	return Result{ID: t.ID, Txn: t}, nil
+}
+
+// admit checks a begin against the catalog.
+func (s *State) admit(c *BeginTxn) error {
+	if s.config[ConfigDisableLoad] == "true" {
+		return doriserr.New(doriserr.ExceededLimit, "disable_load_job is set to true, all load jobs are prevented")
+	}
+	if b := s.backends[c.Owner.BackendID]; b != nil && b.Decommissioned && c.Group != nil {
+		return doriserr.New(doriserr.NotAdmitted, "backend %d is being decommissioned and opens no group, try another", b.ID)
+	}
+	t, err := s.liveTable(c.TableID)
+	if err != nil {
+		return err
+	}
+	if t.DBID != c.DBID {
+		return doriserr.New(doriserr.UnknownTable, "table %d is not in database %d", c.TableID, c.DBID)
+	}
+	if t.Epoch != c.TableEpoch || t.SchemaVersion != c.SchemaVersion {
+		return doriserr.New(doriserr.SchemaChanged, "%s", schemaChanged)
+	}
+	return nil
+}
+
+func (s *State) commitTxn(c *CommitTxn) (Result, error) {
+	if c.Owner.BackendID != 0 {
+		if err := s.checkBoot(c.Owner.BackendID, c.Owner.BootEpoch); err != nil {
+			return Result{Txn: s.book.Get(c.TxnID)}, err
+		}
+	}
+	return s.commit(&txn.Commit{
+		TxnID: c.TxnID, Owner: c.Owner, Partitions: c.Partitions, LoadedRows: c.LoadedRows, FilteredRows: c.FilteredRows,
+		TwoPhase: c.TwoPhase, PrecommitTimeoutMs: c.PrecommitTimeoutMs, WallMs: c.WallMs,
+	})
+}
+
+// commit asks the rules for a commit, unless the table is gone.
+func (s *State) commit(c *txn.Commit) (Result, error) {
+	if t := s.book.Get(c.TxnID); t != nil && t.State.Undecided() {
+		table, err := s.liveTable(t.TableID)
+		if err != nil {
+			return Result{ID: t.ID, Txn: t}, err
+		}
+		c.Ordered = table.Keys != DuplicateKeys && table.Props.SequenceCol == ""
+	}
+	t, err := s.book.Commit(c, placement{s})
+	return txnResult(t), err
+}
+
+func (s *State) abortTxn(c *AbortTxn) (Result, error) {
+	if c.Owner.BackendID != 0 {
+		if err := s.checkBoot(c.Owner.BackendID, c.Owner.BootEpoch); err != nil {
+			return Result{Txn: s.book.Get(c.TxnID)}, err
+		}
+	}
+	t, err := s.book.Abort(&txn.Abort{TxnID: c.TxnID, Owner: c.Owner, Reason: c.Reason, Force: c.Force, WallMs: c.WallMs})
+	return txnResult(t), err
+}
+
+func (s *State) takeOver(c *TakeOver) (Result, error) {
+	if err := s.checkBoot(c.BackendID, c.BootEpoch); err != nil {
+		return Result{}, err
+	}
+	t, err := s.book.TakeOver(c.TxnID, c.BackendID, c.BootEpoch)
+	return txnResult(t), err
+}
+
+func (s *State) publishDone(c *PublishDone) (Result, error) {
+	t, err := s.book.Publish(c.TxnID, c.BackendIDs, c.WallMs, placement{s})
+	return txnResult(t), err
+}
+
+func txnResult(t *txn.Txn) Result {
+	if t == nil {
+		return Result{}
+	}
+	return Result{ID: t.ID, Txn: t}
+}
+
+func (s *State) releaseGroups(c *ReleaseGroups) (Result, error) {
+	if err := s.checkBoot(c.BackendID, c.BootEpoch); err != nil {
+		return Result{}, err
+	}
+	return Result{Count: s.book.Release(c.BackendID, c.TxnIDs)}, nil
+}
+
+func (s *State) releaseLost(c *ReleaseLost) (Result, error) {
+	t, err := s.book.ReleaseLost(c.TxnID, c.WallMs)
+	return txnResult(t), err
+}
+
+func (s *State) reportDurable(c *ReportDurable) (Result, error) {
+	if err := s.checkBoot(c.BackendID, c.BootEpoch); err != nil {
+		return Result{}, err
+	}
+	for _, v := range c.Versions {
+		s.book.ReportDurable(c.BackendID, v.PartitionID, v.Version)
+	}
+	return Result{}, nil
+}
+
+func (s *State) reportReplica(c *ReportReplica) (Result, error) {
+	if err := s.checkBoot(c.BackendID, c.BootEpoch); err != nil {
+		return Result{}, err
+	}
+	partition, ok := s.partitionOf(c.TabletID, c.BackendID)
+	if !ok {
+		return Result{}, doriserr.New(doriserr.Conflict, "backend %d has no replica of tablet %d", c.BackendID, c.TabletID)
+	}
+	switch c.Event {
+	case ReplicaWritten:
+		return Result{}, s.book.ReportWritten(c.TxnID, partition, c.TabletID, c.BackendID, c.RowsetID, c.WallMs, placement{s})
+	case ReplicaMissing:
+		s.book.ReportMissing(partition, c.TabletID, c.BackendID, c.Version)
+	case ReplicaRepaired:
+		s.book.ReportRepaired(partition, c.TabletID, c.BackendID, c.Version, c.WallMs, placement{s})
+	}
+	return Result{}, nil
+}
+
+// partitionOf is the partition of a tablet that has a replica on a BE. It
+// walks all partitions: replica events are rare.
+func (s *State) partitionOf(tabletID, backendID int64) (int64, bool) {
+	for id, p := range s.places {
+		for _, h := range p.holders[tabletID] {
+			if h == backendID {
+				return id, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func (s *State) tick(c *Tick) (Result, error) {
+	s.book.Tick(c.DeltaMs, c.Term, c.WallMs, &s.limits)
+	if !s.book.Settled(&s.limits) {
+		return Result{}, nil
+	}
+	down := configInt(s.config, ConfigAbortDownS, defaultAbortDownS) * 1000
+	for _, b := range s.backends {
+		if !b.Alive && s.book.Clock()-b.DownSinceFSM >= down {
+			s.book.EndOwner(b.ID, b.BootEpoch+1, txn.ReasonDown, c.WallMs)
+		}
+	}
+	if len(s.recycled) > 0 && s.sweepRecycled(c.WallMs) {
+		s.catalogIndex = s.index
+	}
+	return Result{}, nil
+}
+
+func (s *State) cleanLabel(c *CleanLabel) (Result, error) {
+	return Result{Count: s.book.CleanLabel(c.DBID, c.Label)}, nil
+}

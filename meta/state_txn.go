@@ -1,0 +1,113 @@
+package meta
+
+import "dorisgo/meta/txn"
+
+// Txn is a transaction by id, nil if it is unknown or forgotten.
+func (s *State) Txn(id int64) *txn.Txn { return s.book.Get(id) }
+
+// TxnByLabel is the newest transaction with a label, nil if there is none.
+func (s *State) TxnByLabel(dbID int64, label string) *txn.Txn { return s.book.ByLabel(dbID, label) }
+
+// TxnByRequest is the transaction that a request began, nil if there is none.
+func (s *State) TxnByRequest(id [16]byte) *txn.Txn { return s.book.ByRequest(id) }
+
+// Txns are the known transactions of a database (0: of all) by id; for SHOW.
+func (s *State) Txns(dbID int64) []*txn.Txn { return s.book.All(dbID) }
+
+// CommittedTxns are those that wait to become VISIBLE, by id.
+func (s *State) CommittedTxns() []*txn.Txn { return s.book.Committed() }
+
+// UndecidedTxns are those in PREPARE and PRECOMMITTED, by id.
+func (s *State) UndecidedTxns() []*txn.Txn { return s.book.Undecided() }
+
+// RunningTxns is how many transactions of a database count towards
+// max_running_txn_num_per_db.
+func (s *State) RunningTxns(dbID int64) int { return s.book.Running(dbID) }
+
+// Groups are the unreleased groups with WAL of a BE, dead or alive, by id.
+// Their number is what decommission and DROP BACKEND wait for (rule 10).
+func (s *State) Groups(backendID int64) []*txn.Txn { return s.book.Groups(backendID) }
+
+// GroupCount is the number of Groups.
+func (s *State) GroupCount(backendID int64) int { return s.book.GroupCount(backendID) }
+
+// TableGroups are the unreleased groups with WAL of a table, by id.
+func (s *State) TableGroups(tableID int64) []*txn.Txn { return s.book.TableGroups(tableID) }
+
+// OpenGroups are the groups of a table, sync ones included, that are not
+// decided, by id.
+func (s *State) OpenGroups(tableID int64) []*txn.Txn { return s.book.OpenGroups(tableID) }
+
+// PublishList are the committed transactions of a partition above a version, in
+// version order; complete is false if the log does not reach back that far.
+func (s *State) PublishList(partitionID, after int64) (list []*txn.Txn, complete bool) {
+	return s.book.PublishList(partitionID, after)
+}
+
+// DurableThrough is the version through which a BE reported a partition
+// durable.
+func (s *State) DurableThrough(partitionID, backendID int64) int64 {
+	return s.book.Durable(partitionID, backendID)
+}
+
+// GapFree is the version through which a replica holds every committed version
+// (rule 1).
+func (s *State) GapFree(partitionID, tabletID, backendID int64) int64 {
+	return s.book.GapFree(partitionID, tabletID, backendID)
+}
+
+// Clock is the FSM's time in milliseconds.
+func (s *State) Clock() int64 { return s.book.Clock() }
+
+// NextDeadline is the FSM time of the next expiry of a transaction; ok is false
+// if there is none. A leader that has nothing to expire need not tick.
+func (s *State) NextDeadline() (ms int64, ok bool) { return s.book.NextDeadline() }
+
+// NextTxnID is the id that the next transaction gets.
+func (s *State) NextTxnID() int64 { return s.book.NextID() }
+
+// placement shows the present catalog to the transaction rules.
+type placement struct{ s *State }
+
+// Holders implements txn.Placement.
+func (p placement) Holders(partitionID, tabletID int64) ([]int64, bool) {
+	place := p.s.places[partitionID]
+	if place == nil {
+		return nil, false
+	}
+	h, ok := place.holders[tabletID]
+	return h, ok
+}
+
+// PartitionEpoch implements txn.CommitPlacement.
+func (p placement) PartitionEpoch(tableID, partitionID int64) (uint64, bool) {
+	place := p.s.places[partitionID]
+	if place == nil || place.tableID != tableID {
+		return 0, false
+	}
+	return place.epoch, true
+}
+
+// place makes a table's partitions known to the transaction rules.
+func (s *State) place(t *Table) {
+	for _, p := range t.Partitions {
+		pp := &partitionPlace{tableID: t.ID, epoch: p.Epoch, holders: make(map[int64][]int64, len(p.Tablets))}
+		for _, tablet := range p.Tablets {
+			for _, r := range tablet.Replicas {
+				pp.holders[tablet.ID] = append(pp.holders[tablet.ID], r.BackendID)
+			}
+		}
+		s.places[p.ID] = pp
+	}
+}
+
+// holdersOf are the backends of a partition, one entry for each replica.
+func holdersOf(p *Partition) []int64 {
+	var out []int64
+	for _, t := range p.Tablets {
+		for _, r := range t.Replicas {
+			out = append(out, r.BackendID)
+		}
+	}
+	return out
+}
