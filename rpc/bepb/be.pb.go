@@ -343,14 +343,17 @@ func (x *LoadReplyFrame) GetReplies() []*LoadReply {
 }
 
 type ColumnDesc struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UniqueId      int32                  `protobuf:"varint,1,opt,name=unique_id,json=uniqueId,proto3" json:"unique_id,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Kind          uint32                 `protobuf:"varint,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	Precision     uint32                 `protobuf:"varint,4,opt,name=precision,proto3" json:"precision,omitempty"`
-	Scale         uint32                 `protobuf:"varint,5,opt,name=scale,proto3" json:"scale,omitempty"`
-	Length        uint32                 `protobuf:"varint,6,opt,name=length,proto3" json:"length,omitempty"`
-	Nullable      bool                   `protobuf:"varint,7,opt,name=nullable,proto3" json:"nullable,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	UniqueId  int32                  `protobuf:"varint,1,opt,name=unique_id,json=uniqueId,proto3" json:"unique_id,omitempty"`
+	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Kind      uint32                 `protobuf:"varint,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Precision uint32                 `protobuf:"varint,4,opt,name=precision,proto3" json:"precision,omitempty"`
+	Scale     uint32                 `protobuf:"varint,5,opt,name=scale,proto3" json:"scale,omitempty"`
+	Length    uint32                 `protobuf:"varint,6,opt,name=length,proto3" json:"length,omitempty"`
+	Nullable  bool                   `protobuf:"varint,7,opt,name=nullable,proto3" json:"nullable,omitempty"`
+	Key       bool                   `protobuf:"varint,8,opt,name=key,proto3" json:"key,omitempty"`
+	// The text of the value that rows written before the column existed have.
+	DefaultValue  *string `protobuf:"bytes,9,opt,name=default_value,json=defaultValue,proto3,oneof" json:"default_value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -432,6 +435,20 @@ func (x *ColumnDesc) GetNullable() bool {
 		return x.Nullable
 	}
 	return false
+}
+
+func (x *ColumnDesc) GetKey() bool {
+	if x != nil {
+		return x.Key
+	}
+	return false
+}
+
+func (x *ColumnDesc) GetDefaultValue() string {
+	if x != nil && x.DefaultValue != nil {
+		return *x.DefaultValue
+	}
+	return ""
 }
 
 type Rowset struct {
@@ -527,6 +544,9 @@ type WriteRowsetsRequest struct {
 	SchemaVersion int32                  `protobuf:"varint,4,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
 	Columns       []*ColumnDesc          `protobuf:"bytes,5,rep,name=columns,proto3" json:"columns,omitempty"`
 	Rowsets       []*Rowset              `protobuf:"bytes,6,rep,name=rowsets,proto3" json:"rowsets,omitempty"`
+	// replay says that the rows were acknowledged earlier and come out of a WAL:
+	// they may use the reserve of space.
+	Replay        bool `protobuf:"varint,7,opt,name=replay,proto3" json:"replay,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -601,6 +621,13 @@ func (x *WriteRowsetsRequest) GetRowsets() []*Rowset {
 		return x.Rowsets
 	}
 	return nil
+}
+
+func (x *WriteRowsetsRequest) GetReplay() bool {
+	if x != nil {
+		return x.Replay
+	}
+	return false
 }
 
 type WriteRowsetsReply struct {
@@ -1566,7 +1593,7 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\x05error\x18\a \x01(\tR\x05error\x12\x14\n" +
 	"\x05index\x18\b \x01(\x04R\x05index\"C\n" +
 	"\x0eLoadReplyFrame\x121\n" +
-	"\areplies\x18\x01 \x03(\v2\x17.dorisgo.bepb.LoadReplyR\areplies\"\xb9\x01\n" +
+	"\areplies\x18\x01 \x03(\v2\x17.dorisgo.bepb.LoadReplyR\areplies\"\x87\x02\n" +
 	"\n" +
 	"ColumnDesc\x12\x1b\n" +
 	"\tunique_id\x18\x01 \x01(\x05R\buniqueId\x12\x12\n" +
@@ -1575,14 +1602,17 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\tprecision\x18\x04 \x01(\rR\tprecision\x12\x14\n" +
 	"\x05scale\x18\x05 \x01(\rR\x05scale\x12\x16\n" +
 	"\x06length\x18\x06 \x01(\rR\x06length\x12\x1a\n" +
-	"\bnullable\x18\a \x01(\bR\bnullable\"\x9c\x01\n" +
+	"\bnullable\x18\a \x01(\bR\bnullable\x12\x10\n" +
+	"\x03key\x18\b \x01(\bR\x03key\x12(\n" +
+	"\rdefault_value\x18\t \x01(\tH\x00R\fdefaultValue\x88\x01\x01B\x10\n" +
+	"\x0e_default_value\"\x9c\x01\n" +
 	"\x06Rowset\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12\x1b\n" +
 	"\ttablet_id\x18\x02 \x01(\x03R\btabletId\x12!\n" +
 	"\fpartition_id\x18\x03 \x01(\x03R\vpartitionId\x12\x12\n" +
 	"\x04rows\x18\x04 \x01(\x03R\x04rows\x12\x1a\n" +
 	"\bchecksum\x18\x05 \x01(\rR\bchecksum\x12\x12\n" +
-	"\x04data\x18\x06 \x01(\fR\x04data\"\xf3\x01\n" +
+	"\x04data\x18\x06 \x01(\fR\x04data\"\x8b\x02\n" +
 	"\x13WriteRowsetsRequest\x12\x15\n" +
 	"\x06txn_id\x18\x01 \x01(\x03R\x05txnId\x12\x1f\n" +
 	"\vowner_epoch\x18\x02 \x01(\x04R\n" +
@@ -1590,7 +1620,8 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\btable_id\x18\x03 \x01(\x03R\atableId\x12%\n" +
 	"\x0eschema_version\x18\x04 \x01(\x05R\rschemaVersion\x122\n" +
 	"\acolumns\x18\x05 \x03(\v2\x18.dorisgo.bepb.ColumnDescR\acolumns\x12.\n" +
-	"\arowsets\x18\x06 \x03(\v2\x14.dorisgo.bepb.RowsetR\arowsets\"\x13\n" +
+	"\arowsets\x18\x06 \x03(\v2\x14.dorisgo.bepb.RowsetR\arowsets\x12\x16\n" +
+	"\x06replay\x18\a \x01(\bR\x06replay\"\x13\n" +
 	"\x11WriteRowsetsReply\"I\n" +
 	"\rPublishTablet\x12\x1b\n" +
 	"\ttablet_id\x18\x01 \x01(\x03R\btabletId\x12\x1b\n" +
@@ -1756,6 +1787,7 @@ func file_bepb_be_proto_init() {
 	if File_bepb_be_proto != nil {
 		return
 	}
+	file_bepb_be_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -160,6 +160,8 @@ type RegisterRequest struct {
 	ClusterId string `protobuf:"bytes,10,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
 	// The highest boot epoch that its directories remember.
 	LastBootEpoch uint64 `protobuf:"varint,11,opt,name=last_boot_epoch,json=lastBootEpoch,proto3" json:"last_boot_epoch,omitempty"`
+	// The transactions of the WAL files that the BE found.
+	Wals          []int64 `protobuf:"varint,12,rep,packed,name=wals,proto3" json:"wals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -271,6 +273,13 @@ func (x *RegisterRequest) GetLastBootEpoch() uint64 {
 	return 0
 }
 
+func (x *RegisterRequest) GetWals() []int64 {
+	if x != nil {
+		return x.Wals
+	}
+	return nil
+}
+
 type RegisterReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	BackendId     int64                  `protobuf:"varint,1,opt,name=backend_id,json=backendId,proto3" json:"backend_id,omitempty"`
@@ -340,14 +349,16 @@ func (x *RegisterReply) GetMetaEpoch() uint64 {
 }
 
 type HeartbeatRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	BackendId     int64                  `protobuf:"varint,1,opt,name=backend_id,json=backendId,proto3" json:"backend_id,omitempty"`
-	BootEpoch     uint64                 `protobuf:"varint,2,opt,name=boot_epoch,json=bootEpoch,proto3" json:"boot_epoch,omitempty"`
-	DataBytes     int64                  `protobuf:"varint,3,opt,name=data_bytes,json=dataBytes,proto3" json:"data_bytes,omitempty"`
-	AvailBytes    int64                  `protobuf:"varint,4,opt,name=avail_bytes,json=availBytes,proto3" json:"avail_bytes,omitempty"`
-	TotalBytes    int64                  `protobuf:"varint,5,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
-	WalFiles      int64                  `protobuf:"varint,6,opt,name=wal_files,json=walFiles,proto3" json:"wal_files,omitempty"`
-	Tablets       int64                  `protobuf:"varint,7,opt,name=tablets,proto3" json:"tablets,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	BackendId  int64                  `protobuf:"varint,1,opt,name=backend_id,json=backendId,proto3" json:"backend_id,omitempty"`
+	BootEpoch  uint64                 `protobuf:"varint,2,opt,name=boot_epoch,json=bootEpoch,proto3" json:"boot_epoch,omitempty"`
+	DataBytes  int64                  `protobuf:"varint,3,opt,name=data_bytes,json=dataBytes,proto3" json:"data_bytes,omitempty"`
+	AvailBytes int64                  `protobuf:"varint,4,opt,name=avail_bytes,json=availBytes,proto3" json:"avail_bytes,omitempty"`
+	TotalBytes int64                  `protobuf:"varint,5,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
+	WalFiles   int64                  `protobuf:"varint,6,opt,name=wal_files,json=walFiles,proto3" json:"wal_files,omitempty"`
+	Tablets    int64                  `protobuf:"varint,7,opt,name=tablets,proto3" json:"tablets,omitempty"`
+	// Partitions whose durable version on this BE grew since the last report.
+	Durable       map[int64]int64 `protobuf:"bytes,8,rep,name=durable,proto3" json:"durable,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -431,6 +442,13 @@ func (x *HeartbeatRequest) GetTablets() int64 {
 	return 0
 }
 
+func (x *HeartbeatRequest) GetDurable() map[int64]int64 {
+	if x != nil {
+		return x.Durable
+	}
+	return nil
+}
+
 type HeartbeatReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	CatalogIndex  uint64                 `protobuf:"varint,1,opt,name=catalog_index,json=catalogIndex,proto3" json:"catalog_index,omitempty"`
@@ -489,6 +507,7 @@ type BeginRequest struct {
 	TimeoutMs     int64                  `protobuf:"varint,10,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	Source        int32                  `protobuf:"varint,11,opt,name=source,proto3" json:"source,omitempty"`
 	Coordinator   string                 `protobuf:"bytes,12,opt,name=coordinator,proto3" json:"coordinator,omitempty"`
+	IntervalMs    int64                  `protobuf:"varint,13,opt,name=interval_ms,json=intervalMs,proto3" json:"interval_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -605,6 +624,13 @@ func (x *BeginRequest) GetCoordinator() string {
 		return x.Coordinator
 	}
 	return ""
+}
+
+func (x *BeginRequest) GetIntervalMs() int64 {
+	if x != nil {
+		return x.IntervalMs
+	}
+	return 0
 }
 
 type BeginReply struct {
@@ -1691,7 +1717,7 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x03Dir\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
-	"\x03wal\x18\x03 \x01(\bR\x03wal\"\xe0\x02\n" +
+	"\x03wal\x18\x03 \x01(\bR\x03wal\"\xf4\x02\n" +
 	"\x0fRegisterRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\fR\trequestId\x12\x12\n" +
@@ -1707,7 +1733,8 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\n" +
 	"cluster_id\x18\n" +
 	" \x01(\tR\tclusterId\x12&\n" +
-	"\x0flast_boot_epoch\x18\v \x01(\x04R\rlastBootEpoch\"\x8b\x01\n" +
+	"\x0flast_boot_epoch\x18\v \x01(\x04R\rlastBootEpoch\x12\x12\n" +
+	"\x04wals\x18\f \x03(\x03R\x04wals\"\x8b\x01\n" +
 	"\rRegisterReply\x12\x1d\n" +
 	"\n" +
 	"backend_id\x18\x01 \x01(\x03R\tbackendId\x12\x1d\n" +
@@ -1716,7 +1743,7 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\n" +
 	"cluster_id\x18\x03 \x01(\tR\tclusterId\x12\x1d\n" +
 	"\n" +
-	"meta_epoch\x18\x04 \x01(\x04R\tmetaEpoch\"\xe8\x01\n" +
+	"meta_epoch\x18\x04 \x01(\x04R\tmetaEpoch\"\xeb\x02\n" +
 	"\x10HeartbeatRequest\x12\x1d\n" +
 	"\n" +
 	"backend_id\x18\x01 \x01(\x03R\tbackendId\x12\x1d\n" +
@@ -1729,9 +1756,13 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\vtotal_bytes\x18\x05 \x01(\x03R\n" +
 	"totalBytes\x12\x1b\n" +
 	"\twal_files\x18\x06 \x01(\x03R\bwalFiles\x12\x18\n" +
-	"\atablets\x18\a \x01(\x03R\atablets\"5\n" +
+	"\atablets\x18\a \x01(\x03R\atablets\x12E\n" +
+	"\adurable\x18\b \x03(\v2+.dorisgo.fepb.HeartbeatRequest.DurableEntryR\adurable\x1a:\n" +
+	"\fDurableEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\x03R\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"5\n" +
 	"\x0eHeartbeatReply\x12#\n" +
-	"\rcatalog_index\x18\x01 \x01(\x04R\fcatalogIndex\"\xeb\x02\n" +
+	"\rcatalog_index\x18\x01 \x01(\x04R\fcatalogIndex\"\x8c\x03\n" +
 	"\fBeginRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\fR\trequestId\x12\x13\n" +
@@ -1748,7 +1779,9 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"timeout_ms\x18\n" +
 	" \x01(\x03R\ttimeoutMs\x12\x16\n" +
 	"\x06source\x18\v \x01(\x05R\x06source\x12 \n" +
-	"\vcoordinator\x18\f \x01(\tR\vcoordinator\"Z\n" +
+	"\vcoordinator\x18\f \x01(\tR\vcoordinator\x12\x1f\n" +
+	"\vinterval_ms\x18\r \x01(\x03R\n" +
+	"intervalMs\"Z\n" +
 	"\n" +
 	"BeginReply\x12\x15\n" +
 	"\x06txn_id\x18\x01 \x01(\x03R\x05txnId\x12\x14\n" +
@@ -1864,7 +1897,7 @@ func file_fepb_fe_proto_rawDescGZIP() []byte {
 	return file_fepb_fe_proto_rawDescData
 }
 
-var file_fepb_fe_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_fepb_fe_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_fepb_fe_proto_goTypes = []any{
 	(*Owner)(nil),               // 0: dorisgo.fepb.Owner
 	(*Dir)(nil),                 // 1: dorisgo.fepb.Dir
@@ -1891,43 +1924,45 @@ var file_fepb_fe_proto_goTypes = []any{
 	(*CatalogEvent)(nil),        // 22: dorisgo.fepb.CatalogEvent
 	(*CatalogIndexRequest)(nil), // 23: dorisgo.fepb.CatalogIndexRequest
 	(*CatalogIndexReply)(nil),   // 24: dorisgo.fepb.CatalogIndexReply
-	nil,                         // 25: dorisgo.fepb.CatalogEvent.GlobalsEntry
+	nil,                         // 25: dorisgo.fepb.HeartbeatRequest.DurableEntry
+	nil,                         // 26: dorisgo.fepb.CatalogEvent.GlobalsEntry
 }
 var file_fepb_fe_proto_depIdxs = []int32{
 	1,  // 0: dorisgo.fepb.RegisterRequest.dirs:type_name -> dorisgo.fepb.Dir
-	0,  // 1: dorisgo.fepb.BeginRequest.owner:type_name -> dorisgo.fepb.Owner
-	8,  // 2: dorisgo.fepb.PartitionWrite.tablets:type_name -> dorisgo.fepb.TabletWrite
-	0,  // 3: dorisgo.fepb.CommitRequest.owner:type_name -> dorisgo.fepb.Owner
-	9,  // 4: dorisgo.fepb.CommitRequest.partitions:type_name -> dorisgo.fepb.PartitionWrite
-	0,  // 5: dorisgo.fepb.AbortRequest.owner:type_name -> dorisgo.fepb.Owner
-	9,  // 6: dorisgo.fepb.Outcome.partitions:type_name -> dorisgo.fepb.PartitionWrite
-	19, // 7: dorisgo.fepb.OutcomesReply.outcomes:type_name -> dorisgo.fepb.Outcome
-	25, // 8: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
-	2,  // 9: dorisgo.fepb.Frontend.Register:input_type -> dorisgo.fepb.RegisterRequest
-	4,  // 10: dorisgo.fepb.Frontend.Heartbeat:input_type -> dorisgo.fepb.HeartbeatRequest
-	6,  // 11: dorisgo.fepb.Frontend.Begin:input_type -> dorisgo.fepb.BeginRequest
-	10, // 12: dorisgo.fepb.Frontend.Commit:input_type -> dorisgo.fepb.CommitRequest
-	12, // 13: dorisgo.fepb.Frontend.Abort:input_type -> dorisgo.fepb.AbortRequest
-	14, // 14: dorisgo.fepb.Frontend.TakeOver:input_type -> dorisgo.fepb.TakeOverRequest
-	16, // 15: dorisgo.fepb.Frontend.Release:input_type -> dorisgo.fepb.ReleaseRequest
-	18, // 16: dorisgo.fepb.Frontend.Outcomes:input_type -> dorisgo.fepb.OutcomesRequest
-	21, // 17: dorisgo.fepb.Frontend.WatchCatalog:input_type -> dorisgo.fepb.WatchCatalogRequest
-	23, // 18: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
-	3,  // 19: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
-	5,  // 20: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
-	7,  // 21: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
-	11, // 22: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
-	13, // 23: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
-	15, // 24: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
-	17, // 25: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
-	20, // 26: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
-	22, // 27: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
-	24, // 28: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
-	19, // [19:29] is the sub-list for method output_type
-	9,  // [9:19] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	25, // 1: dorisgo.fepb.HeartbeatRequest.durable:type_name -> dorisgo.fepb.HeartbeatRequest.DurableEntry
+	0,  // 2: dorisgo.fepb.BeginRequest.owner:type_name -> dorisgo.fepb.Owner
+	8,  // 3: dorisgo.fepb.PartitionWrite.tablets:type_name -> dorisgo.fepb.TabletWrite
+	0,  // 4: dorisgo.fepb.CommitRequest.owner:type_name -> dorisgo.fepb.Owner
+	9,  // 5: dorisgo.fepb.CommitRequest.partitions:type_name -> dorisgo.fepb.PartitionWrite
+	0,  // 6: dorisgo.fepb.AbortRequest.owner:type_name -> dorisgo.fepb.Owner
+	9,  // 7: dorisgo.fepb.Outcome.partitions:type_name -> dorisgo.fepb.PartitionWrite
+	19, // 8: dorisgo.fepb.OutcomesReply.outcomes:type_name -> dorisgo.fepb.Outcome
+	26, // 9: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
+	2,  // 10: dorisgo.fepb.Frontend.Register:input_type -> dorisgo.fepb.RegisterRequest
+	4,  // 11: dorisgo.fepb.Frontend.Heartbeat:input_type -> dorisgo.fepb.HeartbeatRequest
+	6,  // 12: dorisgo.fepb.Frontend.Begin:input_type -> dorisgo.fepb.BeginRequest
+	10, // 13: dorisgo.fepb.Frontend.Commit:input_type -> dorisgo.fepb.CommitRequest
+	12, // 14: dorisgo.fepb.Frontend.Abort:input_type -> dorisgo.fepb.AbortRequest
+	14, // 15: dorisgo.fepb.Frontend.TakeOver:input_type -> dorisgo.fepb.TakeOverRequest
+	16, // 16: dorisgo.fepb.Frontend.Release:input_type -> dorisgo.fepb.ReleaseRequest
+	18, // 17: dorisgo.fepb.Frontend.Outcomes:input_type -> dorisgo.fepb.OutcomesRequest
+	21, // 18: dorisgo.fepb.Frontend.WatchCatalog:input_type -> dorisgo.fepb.WatchCatalogRequest
+	23, // 19: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
+	3,  // 20: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
+	5,  // 21: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
+	7,  // 22: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
+	11, // 23: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
+	13, // 24: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
+	15, // 25: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
+	17, // 26: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
+	20, // 27: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
+	22, // 28: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
+	24, // 29: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
+	20, // [20:30] is the sub-list for method output_type
+	10, // [10:20] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_fepb_fe_proto_init() }
@@ -1941,7 +1976,7 @@ func file_fepb_fe_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fepb_fe_proto_rawDesc), len(file_fepb_fe_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

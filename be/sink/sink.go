@@ -1,0 +1,188 @@
+package sink
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"dorisgo/block"
+	"dorisgo/doriserr"
+	"dorisgo/meta"
+	"dorisgo/meta/txn"
+	"dorisgo/rpc/bepb"
+	"dorisgo/rpc/fepb"
+)
+
+// Leader calls the leading FE; peer.Leader implements it.
+type Leader interface {
+	Call(ctx context.Context, f func(ctx context.Context, c fepb.FrontendClient) error) error
+}
+
+// Writer stores rowsets on a backend, this one or another, durably.
+type Writer interface {
+	WriteRowsets(ctx context.Context, backendID int64, r *bepb.WriteRowsetsRequest) error
+}
+
+// Identity is which life of which BE acts.
+type Identity struct {
+	BackendID int64
+	BootEpoch uint64
+	// Name is the BE in SHOW TRANSACTION: "BE: host".
+	Name string
+}
+
+// Txn is a transaction that this BE coordinates.
+type Txn struct {
+	ID         int64
+	Label      string
+	OwnerEpoch uint64
+}
+
+// Outcome is a decision of the FSM.
+type Outcome struct {
+	State txn.State
+	// Index is a log index at which the FE shows it.
+	Index uint64
+}
+
+// Sink writes and commits. It is safe for concurrent use.
+type Sink struct {
+	id     Identity
+	leader Leader
+	writer Writer
+	log    *slog.Logger
+	random io.Reader
+	// VisibleWait is how long a commit waits for VISIBLE before it is reported
+	// as committed.
+	VisibleWait time.Duration
+}
+
+// New returns the sink of one life of a BE.
+func New(id Identity, leader Leader, writer Writer, log *slog.Logger) *Sink {
+	return &Sink{id: id, leader: leader, writer: writer, log: log, random: rand.Reader, VisibleWait: 60 * time.Second}
+}
+
+func (s *Sink) owner(epoch uint64) *fepb.Owner {
+	return &fepb.Owner{BackendId: s.id.BackendID, BootEpoch: s.id.BootEpoch, OwnerEpoch: epoch}
+}
+
+// Begin opens a transaction. Repeating a request id gets the same one.
+func (s *Sink) Begin(ctx context.Context, r *fepb.BeginRequest) (Txn, error) {
+	r.Owner = s.owner(0)
+	if r.Coordinator == "" {
+		r.Coordinator = s.id.Name
+	}
+	var reply *fepb.BeginReply
+	err := s.leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
+		reply, err = c.Begin(ctx, r)
+		return err
+	})
+	if err != nil {
+		return Txn{}, err
+	}
+	return Txn{ID: reply.TxnId, Label: reply.Label, OwnerEpoch: reply.OwnerEpoch}, nil
+}
+
+// Write builds the rowsets of rows and stores them on every replica. It
+// returns when a majority of each tablet's replicas has them durably; replay
+// says that the rows were acknowledged earlier.
+func (s *Sink) Write(ctx context.Context, tx Txn, t *meta.Table, rows *block.Block, replay bool) (*Written, error) {
+	b, err := build(t, rows, s.random)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		errs = map[int64]error{}
+	)
+	for backend, rowsets := range b.rowsets {
+		wg.Go(func() {
+			err := s.writer.WriteRowsets(ctx, backend, &bepb.WriteRowsetsRequest{
+				TxnId: tx.ID, OwnerEpoch: tx.OwnerEpoch, TableId: t.ID, SchemaVersion: t.SchemaVersion,
+				Columns: columns(t), Rowsets: rowsets, Replay: replay,
+			})
+			if err != nil {
+				mu.Lock()
+				errs[backend] = err
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for tablet, replicas := range b.replicas {
+		tw := b.tablets[tablet]
+		var failed error
+		for _, be := range replicas {
+			if err := errs[be]; err != nil {
+				failed = fmt.Errorf("backend %d: %w", be, err)
+				continue
+			}
+			tw.Backends = append(tw.Backends, be)
+		}
+		slices.Sort(tw.Backends)
+		if len(tw.Backends) < len(replicas)/2+1 {
+			return nil, fmt.Errorf("tablet %d has %d of %d replicas written, fewer than a majority: %w", tablet, len(tw.Backends), len(replicas), failed)
+		}
+		if failed != nil {
+			s.log.Warn("a replica was not written", "txn_id", tx.ID, "tablet_id", tablet, "err", failed)
+		}
+	}
+	return &b.written, nil
+}
+
+// Commit asks for the decision until it has one or ctx ends. VISIBLE, or
+// COMMITTED if visibility is late, is success. An Unknown error means that the
+// decision is not known: the caller asks again and deletes nothing.
+func (s *Sink) Commit(ctx context.Context, tx Txn, w *Written, filtered int64, wait time.Duration) (Outcome, error) {
+	r := &fepb.CommitRequest{
+		TxnId: tx.ID, Owner: s.owner(tx.OwnerEpoch), Partitions: w.Partitions,
+		LoadedRows: w.Rows, FilteredRows: filtered, WaitVisibleMs: wait.Milliseconds(),
+	}
+	var reply *fepb.CommitReply
+	err := s.leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
+		reply, err = c.Commit(ctx, r)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() != nil && !doriserr.Is(err, doriserr.Unknown) {
+			err = doriserr.Wrap(doriserr.Unknown, err, "the outcome of transaction %d is not known", tx.ID)
+		}
+		return Outcome{}, err
+	}
+	return Outcome{State: txn.State(reply.State), Index: reply.Index}, nil
+}
+
+// Abort ends a transaction that cannot be committed.
+func (s *Sink) Abort(ctx context.Context, tx Txn, reason string) error {
+	return s.leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) error {
+		_, err := c.Abort(ctx, &fepb.AbortRequest{TxnId: tx.ID, Owner: s.owner(tx.OwnerEpoch), Reason: reason})
+		return err
+	})
+}
+
+// TakeOver makes this life the owner of a group of an earlier one.
+func (s *Sink) TakeOver(ctx context.Context, txnID int64) (Txn, txn.State, error) {
+	var reply *fepb.TakeOverReply
+	err := s.leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
+		reply, err = c.TakeOver(ctx, &fepb.TakeOverRequest{TxnId: txnID, BackendId: s.id.BackendID, BootEpoch: s.id.BootEpoch})
+		return err
+	})
+	if err != nil {
+		return Txn{}, 0, err
+	}
+	return Txn{ID: txnID, Label: reply.Label, OwnerEpoch: reply.OwnerEpoch}, txn.State(reply.State), nil
+}
+
+// Release reports that the WALs of groups are gone.
+func (s *Sink) Release(ctx context.Context, txnIDs []int64) error {
+	return s.leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) error {
+		_, err := c.Release(ctx, &fepb.ReleaseRequest{BackendId: s.id.BackendID, BootEpoch: s.id.BootEpoch, TxnIds: txnIDs})
+		return err
+	})
+}

@@ -1,0 +1,225 @@
+package txnmgr
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"dorisgo/doriserr"
+	"dorisgo/meta"
+	"dorisgo/meta/txn"
+	"dorisgo/rpc/bepb"
+)
+
+// Node is the replicated state, as raftfsm.Node is.
+type Node interface {
+	Propose(ctx context.Context, c meta.Command) (meta.Result, error)
+	View(f func(*meta.State))
+	AppliedIndex() uint64
+}
+
+// Orders sends an FE's orders to a BE.
+type Orders interface {
+	Publish(ctx context.Context, be *meta.Backend, r *bepb.PublishRequest) (*bepb.PublishReply, error)
+}
+
+// Config is what a Manager works with.
+type Config struct {
+	Node   Node
+	Orders Orders
+	Logger *slog.Logger
+	// Tick is the time between ticks of the FSM clock, 1 s by default.
+	Tick time.Duration
+}
+
+// Manager drives transactions on the leader. It is safe for concurrent use.
+type Manager struct {
+	cfg Config
+
+	mu sync.Mutex
+	// publishers are those of the present term, by backend; nil without one.
+	publishers map[int64]*publisher
+	// look asks the present term to look for new BEs.
+	look chan struct{}
+	// moved is closed and replaced whenever a transaction may have become
+	// VISIBLE.
+	moved chan struct{}
+}
+
+// New returns a Manager without duties.
+func New(cfg Config) *Manager {
+	if cfg.Tick <= 0 {
+		cfg.Tick = time.Second
+	}
+	return &Manager{cfg: cfg, moved: make(chan struct{}), look: make(chan struct{}, 1)}
+}
+
+// Outcome is what a commit came to.
+type Outcome struct {
+	State txn.State
+	// Index is a log index at which the state shows it.
+	Index uint64
+	Txn   *txn.Txn
+}
+
+// Commit proposes a commit, publishes it and waits up to wait for VISIBLE. It
+// may be repeated: the answer is the transaction's state then. An error is a
+// decision of the FSM, NotLeader, or Unknown.
+func (m *Manager) Commit(ctx context.Context, c *meta.CommitTxn, wait time.Duration) (Outcome, error) {
+	res, err := m.cfg.Node.Propose(ctx, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if res.Txn == nil {
+		return Outcome{}, doriserr.New(doriserr.Internal, "BUG: the commit of transaction %d was answered without it", c.TxnID)
+	}
+	out := Outcome{State: res.Txn.State, Index: res.Index, Txn: res.Txn}
+	if out.State != txn.Committed {
+		m.bump()
+		return out, nil
+	}
+	m.publish(res.Txn)
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return m.waitVisible(ctx, out), nil
+}
+
+// waitVisible returns when the transaction is VISIBLE or ctx ends: late
+// visibility is no error.
+func (m *Manager) waitVisible(ctx context.Context, out Outcome) Outcome {
+	for {
+		m.mu.Lock()
+		moved := m.moved
+		m.mu.Unlock()
+		gone := false
+		m.cfg.Node.View(func(s *meta.State) {
+			t := s.Txn(out.Txn.ID)
+			gone = t == nil
+			if t != nil && t.State == txn.Visible {
+				out.State, out.Txn = t.State, t
+				out.Index = s.Index()
+			}
+		})
+		if gone || out.State == txn.Visible {
+			return out
+		}
+		select {
+		case <-ctx.Done():
+			return out
+		case <-moved:
+		}
+	}
+}
+
+// bump wakes everybody who waits for VISIBLE.
+func (m *Manager) bump() {
+	m.mu.Lock()
+	close(m.moved)
+	m.moved = make(chan struct{})
+	m.mu.Unlock()
+}
+
+// publish hands a committed transaction's partitions to the publishers.
+func (m *Manager) publish(t *txn.Txn) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.publishers {
+		p.dirty(t.Partitions)
+	}
+}
+
+// Lead runs the leader's duties until ctx, which lives as long as the term,
+// ends.
+func (m *Manager) Lead(ctx context.Context, term uint64) {
+	var wg sync.WaitGroup
+	m.mu.Lock()
+	m.publishers = map[int64]*publisher{}
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		m.publishers = nil
+		m.mu.Unlock()
+		wg.Wait()
+	}()
+	wg.Go(func() { m.tick(ctx, term) })
+	ticker := time.NewTicker(m.cfg.Tick)
+	defer ticker.Stop()
+	for {
+		m.hire(ctx, term, &wg)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-m.look:
+		}
+	}
+}
+
+// Registered tells the manager that a BE has a new life: what it did not
+// report durable is sent again.
+func (m *Manager) Registered(backendID int64) {
+	m.mu.Lock()
+	p := m.publishers[backendID]
+	m.mu.Unlock()
+	if p != nil {
+		p.restart()
+		return
+	}
+	select {
+	case m.look <- struct{}{}:
+	default:
+	}
+}
+
+// hire starts a publisher for each BE that has none.
+func (m *Manager) hire(ctx context.Context, term uint64, wg *sync.WaitGroup) {
+	var ids []int64
+	m.cfg.Node.View(func(s *meta.State) {
+		for _, b := range s.Backends() {
+			ids = append(ids, b.ID)
+		}
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range ids {
+		if m.publishers[id] == nil {
+			p := newPublisher(m, id, term)
+			m.publishers[id] = p
+			wg.Go(func() { p.run(ctx) })
+		}
+	}
+}
+
+// tick lets the FSM's clock run while something can expire.
+func (m *Manager) tick(ctx context.Context, term uint64) {
+	last := time.Now()
+	ticker := time.NewTicker(m.cfg.Tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		due := false
+		m.cfg.Node.View(func(s *meta.State) { _, due = s.NextDeadline() })
+		if !due {
+			// The clock may stand while nothing waits for it; the time until
+			// the next deadline is set must not count.
+			last = time.Now()
+			continue
+		}
+		now := time.Now()
+		delta := now.Sub(last).Milliseconds()
+		_, err := m.cfg.Node.Propose(ctx, &meta.Tick{DeltaMs: delta, Term: term})
+		if err != nil {
+			if ctx.Err() == nil {
+				m.cfg.Logger.Warn("the clock of the metadata could not tick", "err", err)
+			}
+			continue
+		}
+		last = last.Add(time.Duration(delta) * time.Millisecond)
+		m.bump()
+	}
+}
