@@ -39,6 +39,9 @@ type Header struct {
 	TableID       int64
 	TableEpoch    uint64
 	SchemaVersion int32
+	// Ordered says that the table's groups commit in opening order
+	// (docs/protocol.md, rule 14), in replay too.
+	Ordered bool
 	// Columns are the table's columns as the blocks of this file hold them.
 	Columns []Column
 	// Facts are settings that the rows were made under (time_zone, ...), for
@@ -115,6 +118,7 @@ func appendBody(b []byte, h *Header) []byte {
 	b = binary.AppendVarint(b, h.TableID)
 	b = binary.AppendUvarint(b, h.TableEpoch)
 	b = binary.AppendVarint(b, int64(h.SchemaVersion))
+	b = append(b, boolByte(h.Ordered))
 	b = binary.AppendVarint(b, h.CreatedMs)
 	b = binary.LittleEndian.AppendUint64(b, h.Salt)
 	b = binary.AppendUvarint(b, uint64(len(h.Columns)))
@@ -206,6 +210,7 @@ func parseBody(b []byte) (Header, error) {
 	h.TableID = r.varint()
 	h.TableEpoch = r.uvarint()
 	h.SchemaVersion = int32(r.varint())
+	h.Ordered = r.byte() != 0
 	h.CreatedMs = r.varint()
 	if p := r.take(8); p != nil {
 		h.Salt = binary.LittleEndian.Uint64(p)

@@ -22,7 +22,7 @@ func Inspect(out io.Writer, fs vfs.FS, path string) error {
 	fmt.Fprintf(out, "  cluster %s meta_epoch %d\n", h.ClusterID, h.MetaEpoch)
 	fmt.Fprintf(out, "  backend %d uuid %s\n", h.BackendID, h.BackendUUID)
 	fmt.Fprintf(out, "  txn %d label %s owner_epoch %d\n", h.TxnID, h.Label, h.OwnerEpoch)
-	fmt.Fprintf(out, "  db %d table %d table_epoch %d schema_version %d\n", h.DBID, h.TableID, h.TableEpoch, h.SchemaVersion)
+	fmt.Fprintf(out, "  db %d table %d table_epoch %d schema_version %d ordered %t\n", h.DBID, h.TableID, h.TableEpoch, h.SchemaVersion, h.Ordered)
 	for _, c := range h.Columns {
 		null := "NOT NULL"
 		if c.Nullable {

@@ -46,7 +46,7 @@ func openTest(t testing.TB, fs vfs.FS, dirs ...string) *Manager {
 func testHeader(txn int64) *Header {
 	return &Header{
 		ClusterID: "c0ffee", MetaEpoch: 2, BackendUUID: "be-uuid", BackendID: 10001, TxnID: txn, OwnerEpoch: 1,
-		Label: fmt.Sprintf("group_commit_%016x_%016x", 1, txn), DBID: 11, TableID: 22, TableEpoch: 3, SchemaVersion: 4,
+		Label: fmt.Sprintf("group_commit_%016x_%016x", 1, txn), DBID: 11, TableID: 22, TableEpoch: 3, SchemaVersion: 4, Ordered: true,
 		Columns: []Column{
 			{UniqueID: 0, Name: "id", Type: value.Type{Kind: value.Int}},
 			{UniqueID: 1, Name: "name", Type: value.Type{Kind: value.VarChar, Length: 50}, Nullable: true},

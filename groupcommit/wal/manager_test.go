@@ -294,7 +294,7 @@ func TestDirectoryWithRoomIsUsed(t *testing.T) {
 		}
 		fs.free["/a"], fs.free["/b"] = 0, 0
 		time.Sleep(time.Second)
-		if _, err := create(); !errors.Is(err, ErrNoSpace) || !strings.Contains(err.Error(), "[/a: limit 164 Bytes, used 1640 Bytes") {
+		if _, err := create(); !errors.Is(err, ErrNoSpace) || !strings.Contains(err.Error(), "[/a: limit 165 Bytes, used 1650 Bytes") {
 			t.Fatalf("both full: %v", err)
 		}
 	})

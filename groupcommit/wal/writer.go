@@ -3,6 +3,7 @@ package wal
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -185,6 +186,9 @@ func (w *Writer) run() {
 		w.m.counters.bytes.Add(int64(len(p.buf)))
 		w.recycle(p)
 		close(p.done)
+		// Those who were just answered run first, so that their next loads are
+		// in the next frame and not in the one after it.
+		runtime.Gosched()
 	}
 	if err := w.f.Close(); err != nil && w.Err() == nil {
 		// Everything was fsynced before: nothing is lost by this.
