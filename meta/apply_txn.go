@@ -44,6 +44,9 @@ func (s *State) admit(c *BeginTxn) error {
 	if b := s.backends[c.Owner.BackendID]; b != nil && b.Decommissioned && c.Group != nil {
 		return doriserr.New(doriserr.NotAdmitted, "backend %d is being decommissioned and opens no group, try another", b.ID)
 	}
+	if c.Group != nil && c.Owner.BackendID == 0 {
+		return doriserr.New(doriserr.Internal, "a group needs a backend that owns it")
+	}
 	t, err := s.liveTable(c.TableID)
 	if err != nil {
 		return err
@@ -172,7 +175,7 @@ func (s *State) tick(c *Tick) (Result, error) {
 		return Result{}, nil
 	}
 	down := configInt(s.config, ConfigAbortDownS, defaultAbortDownS) * 1000
-	for _, b := range s.backends {
+	for _, b := range s.Backends() {
 		if !b.Alive && s.book.Clock()-b.DownSinceFSM >= down {
 			s.book.EndOwner(b.ID, b.BootEpoch+1, txn.ReasonDown, c.WallMs)
 		}

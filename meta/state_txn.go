@@ -88,6 +88,14 @@ func (p placement) PartitionEpoch(tableID, partitionID int64) (uint64, bool) {
 	return place.epoch, true
 }
 
+// TableEpoch implements txn.CommitPlacement.
+func (p placement) TableEpoch(tableID int64) uint64 {
+	if t := p.s.tables[tableID]; t != nil {
+		return t.Epoch
+	}
+	return 0
+}
+
 // place makes a table's partitions known to the transaction rules.
 func (s *State) place(t *Table) {
 	for _, p := range t.Partitions {

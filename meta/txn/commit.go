@@ -31,6 +31,8 @@ type CommitPlacement interface {
 	// PartitionEpoch is the table epoch in which a partition of the table was
 	// made; ok is false if the table has no such partition (any more).
 	PartitionEpoch(tableID, partitionID int64) (epoch uint64, ok bool)
+	// TableEpoch is a table's present epoch.
+	TableEpoch(tableID int64) uint64
 }
 
 // Commit decides COMMITTED and gives each partition that got rows its next
@@ -39,8 +41,10 @@ type CommitPlacement interface {
 // later. A repeat gets the decision again. A transaction without rows is
 // VISIBLE at once.
 //
-// Rows of partitions that were truncated or dropped since the load was planned
-// are left out and counted (rule 11). On errors the transaction, if it is
+// Rows of partitions that were truncated or dropped after the load began are
+// left out and counted (rule 11). Partitions that went in the very epoch in
+// which the load began are SchemaChanged: its rows belong into the partitions
+// that are there now, so the owner builds them anew. On errors the transaction, if it is
 // known, is returned beside the error.
 func (b *Book) Commit(r *Commit, place CommitPlacement) (*Txn, error) {
 	t := b.Get(r.TxnID)
@@ -78,8 +82,11 @@ func (b *Book) Commit(r *Commit, place CommitPlacement) (*Txn, error) {
 		}
 		next.Partitions, next.LoadedRows, next.FilteredRows = parts, r.LoadedRows, r.FilteredRows
 	}
-	var dropped int64
-	next.Partitions, dropped = present(next.Partitions, t, place)
+	kept, dropped, err := present(next.Partitions, t, place)
+	if err != nil {
+		return t, err
+	}
+	next.Partitions = kept
 	next.DroppedRows += dropped
 	if err := b.checkMajority(&next, place); err != nil {
 		return t, err
@@ -134,17 +141,22 @@ func normalize(in []PartitionCommit) ([]PartitionCommit, error) {
 
 // present keeps the partitions that still are what the load was planned on and
 // counts the rows of the others.
-func present(parts []PartitionCommit, t *Txn, place CommitPlacement) (kept []PartitionCommit, dropped int64) {
+func present(parts []PartitionCommit, t *Txn, place CommitPlacement) (kept []PartitionCommit, dropped int64, err error) {
 	for _, p := range parts {
-		if epoch, ok := place.PartitionEpoch(t.TableID, p.PartitionID); ok && epoch <= t.TableEpoch {
+		epoch, ok := place.PartitionEpoch(t.TableID, p.PartitionID)
+		if ok && epoch <= t.TableEpoch {
 			kept = append(kept, p)
 			continue
+		}
+		if t.TableEpoch >= place.TableEpoch(t.TableID) {
+			return nil, 0, doriserr.New(doriserr.SchemaChanged,
+				"transaction [%d] was planned on partition %d, which was replaced: plan it again", t.ID, p.PartitionID)
 		}
 		for i := range p.Tablets {
 			dropped += p.Tablets[i].Rows
 		}
 	}
-	return kept, dropped
+	return kept, dropped, nil
 }
 
 // checkMajority demands of every tablet that a majority of its present
