@@ -1,0 +1,255 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"dorisgo/doriserr"
+	"dorisgo/storage/tablet"
+)
+
+// Engine is the storage of one BE. All methods may be called at the same time.
+//
+// Locks are taken in this order: partition, transaction, dropMu, tablet; mu is
+// held only for map access and under any of them.
+type Engine struct {
+	opts  Options
+	fs    vfs.FS
+	cache *pebble.Cache
+	roots []*root
+
+	mu         sync.Mutex
+	partitions map[int64]*partition
+	tablets    map[int64]*tabletState
+	txns       map[int64]*txn
+	// wanted are the tablets that are due for a flush.
+	wanted map[int64]struct{}
+
+	// dropMu is held shared while rowsets are committed to tablets, and alone
+	// while tablets become dropped.
+	dropMu sync.RWMutex
+	// flushWake is told when wanted grows.
+	flushWake chan struct{}
+}
+
+// partition orders the publishes of one partition on this BE.
+type partition struct {
+	id int64
+	mu sync.Mutex // held during a publish
+	// homes are the partition's parts, by root; nil where it has none.
+	homes []*home
+	// published is the version through which every home has its entries; 1,
+	// the version of creation, while there is no home.
+	published atomic.Int64
+	// changed is closed and replaced when published grows or it is dropped;
+	// guarded by mu.
+	changed chan struct{}
+	dropped bool // guarded by mu
+}
+
+// home is the part of a partition that lies on one root.
+type home struct {
+	root *root
+	partitionRecord
+	through int64
+	durable atomic.Int64
+}
+
+// tabletState is a tablet on this BE.
+type tabletState struct {
+	id   int64
+	root *root
+
+	mu sync.Mutex // guards what follows
+	tabletRecord
+	graph tablet.Graph
+	// recorded says that the tablet's record is durable.
+	recorded bool
+	// inline and inlineBytes count the live inline rowsets.
+	inline      int
+	inlineBytes int64
+	// flushMu is held by the one flush of the tablet.
+	flushMu sync.Mutex
+	// snapshots counts readers, who keep files from being moved.
+	snapshots int
+}
+
+// RootInfo describes a storage root.
+type RootInfo struct {
+	UUID UUID
+	Path string
+	// BootEpoch is the last one that was recorded, 0 if none was.
+	BootEpoch uint64
+	// New says that no registration was ever recorded, so that the root may be
+	// registered; otherwise it must be known already.
+	New bool
+	// Err is why the root is out of service, nil if it is in service.
+	Err error
+}
+
+// Open opens the storage roots, formats those that are empty directories, and
+// finds what they hold. On an error nothing stays open.
+func Open(ctx context.Context, opts Options) (e *Engine, err error) {
+	opts, err = opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	e = &Engine{
+		opts: opts, fs: opts.FS, cache: pebble.NewCache(opts.CacheBytes),
+		partitions: map[int64]*partition{}, tablets: map[int64]*tabletState{}, txns: map[int64]*txn{},
+		wanted: map[int64]struct{}{}, flushWake: make(chan struct{}, 1),
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Close())
+			e = nil
+		}
+	}()
+	for i, ro := range opts.Roots {
+		r, err := e.openRoot(i, ro.Path)
+		if err != nil {
+			return e, err
+		}
+		e.roots = append(e.roots, r)
+		for _, other := range e.roots[:i] {
+			if other.id.uuid == r.id.uuid {
+				return e, corrupt("storage roots %s and %s have the same UUID %s: one is a copy", other.path, r.path, r.id.uuid)
+			}
+		}
+	}
+	for _, r := range e.roots {
+		if err := e.recover(ctx, r); err != nil {
+			return e, fmt.Errorf("cannot recover storage root %s: %w", r.path, err)
+		}
+	}
+	e.settle()
+	return e, nil
+}
+
+// Close makes publishes durable and closes the roots. Nothing may be running,
+// and all Snapshots must be closed.
+func (e *Engine) Close() error {
+	var errs []error
+	for _, r := range e.roots {
+		if r.err() == nil {
+			errs = append(errs, r.sync())
+		}
+		errs = append(errs, r.close())
+	}
+	e.roots = nil
+	e.cache.Unref()
+	return errors.Join(errs...)
+}
+
+// Roots describes the storage roots, in the order of Options.
+func (e *Engine) Roots() []RootInfo {
+	infos := make([]RootInfo, len(e.roots))
+	for i, r := range e.roots {
+		r.idMu.Lock()
+		infos[i] = RootInfo{UUID: r.id.uuid, Path: r.path, BootEpoch: r.id.bootEpoch, New: r.id.bootEpoch == 0, Err: r.err()}
+		r.idMu.Unlock()
+	}
+	return infos
+}
+
+// SetBootEpoch records, durably in every root, the boot epoch that this BE
+// registered with (docs/protocol.md, rule 6). It refuses to go back.
+func (e *Engine) SetBootEpoch(_ context.Context, epoch uint64) error {
+	for _, r := range e.roots {
+		if err := r.setBootEpoch(epoch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *root) setBootEpoch(epoch uint64) error {
+	r.idMu.Lock()
+	defer r.idMu.Unlock()
+	if epoch < r.id.bootEpoch {
+		return doriserr.New(doriserr.StaleEpoch, "storage root %s has boot epoch %d, which %d is behind", r.path, r.id.bootEpoch, epoch)
+	}
+	if epoch == r.id.bootEpoch {
+		return nil
+	}
+	id := r.id
+	id.bootEpoch = epoch
+	if err := writeIdentity(r.fs, r.path, id); err != nil {
+		return r.fail(err.Error())
+	}
+	r.id = id
+	return nil
+}
+
+// partition finds a partition or makes it, as one that has only the version of
+// its creation.
+func (e *Engine) partition(id int64) *partition {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.partitions[id]
+	if p == nil {
+		p = &partition{id: id, homes: make([]*home, len(e.roots)), changed: make(chan struct{})}
+		p.published.Store(1)
+		e.partitions[id] = p
+	}
+	return p
+}
+
+// tablet finds a tablet, nil if this BE does not have it.
+func (e *Engine) tablet(id int64) *tabletState {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.tablets[id]
+}
+
+// tabletFor finds a tablet, or makes it on the root that has the fewest. Its
+// record is written with the first rowset.
+func (e *Engine) tabletFor(id, partitionID int64) (*tabletState, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := e.tablets[id]
+	if t == nil {
+		var best *root
+		for _, r := range e.roots {
+			if r.err() == nil && (best == nil || r.tablets.Load() < best.tablets.Load()) {
+				best = r
+			}
+		}
+		if best == nil {
+			return nil, e.roots[0].err()
+		}
+		best.tablets.Add(1)
+		t = &tabletState{id: id, root: best, tabletRecord: tabletRecord{partitionID: partitionID, base: 1}}
+		e.tablets[id] = t
+	}
+	if t.partitionID != partitionID {
+		return nil, conflict("tablet %d belongs to partition %d, not to partition %d", id, t.partitionID, partitionID)
+	}
+	return t, nil
+}
+
+// recount sets the counters that say when a flush is due; t.mu is held.
+func (t *tabletState) recount() {
+	t.inline, t.inlineBytes = 0, 0
+	for rs := range t.graph.Live() {
+		t.count(rs)
+	}
+}
+
+// tabletsSorted are the tablets in order of their ids.
+func (e *Engine) tabletsSorted() []*tabletState {
+	e.mu.Lock()
+	ts := slices.Collect(maps.Values(e.tablets))
+	e.mu.Unlock()
+	slices.SortFunc(ts, func(a, b *tabletState) int { return cmp.Compare(a.id, b.id) })
+	return ts
+}

@@ -1,0 +1,309 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"dorisgo/storage/rowset"
+	"dorisgo/storage/tablet"
+)
+
+// Publish gives a transaction's rowsets in one partition their version.
+type Publish struct {
+	PartitionID, Version, TxnID int64
+	// Tablets are the rowsets that this BE must hold: none is as definite as
+	// some. Several rowsets of one tablet are in the order of their rows.
+	Tablets []PublishTablet
+}
+
+// PublishTablet names a rowset of a tablet.
+type PublishTablet struct {
+	TabletID int64
+	RowsetID RowsetID
+}
+
+// Publish makes a committed transaction readable here. Versions of a partition
+// are published in order; partitions go on side by side. It is not durable on
+// return: DurableVersion tells what is.
+//
+// A repeated publish is no error. A *MissingError says that a rowset is not
+// here, a *HoleError that an earlier version is not; doriserr.Conflict that the
+// version was published with another transaction or other rowsets, so that this
+// replica follows another history (docs/protocol.md, rules 1 and 12).
+func (e *Engine) Publish(ctx context.Context, p Publish) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	part := e.partition(p.PartitionID)
+	part.mu.Lock()
+	defer part.mu.Unlock()
+	if part.dropped {
+		return errDropped("partition", p.PartitionID)
+	}
+	steps, err := e.planPublish(part, &p)
+	if err != nil || len(steps) == 0 {
+		return err
+	}
+	tx := e.lockTxn(p.TxnID)
+	defer e.unlockTxn(tx)
+	e.dropMu.RLock()
+	defer e.dropMu.RUnlock()
+	for _, s := range steps {
+		if err := s.find(tx, &p); err != nil {
+			return err
+		}
+	}
+	for _, s := range steps {
+		if err := e.publishOn(s, part, tx, &p); err != nil {
+			return err
+		}
+	}
+	part.advance()
+	if len(tx.rowsets) == 0 && len(tx.fenced) > 0 {
+		return e.removePending(tx, nil, true)
+	}
+	return nil
+}
+
+// publishStep is a publish on one root.
+type publishStep struct {
+	root    *root
+	home    *home
+	isNew   bool // the home is made by this publish
+	entry   entryRecord
+	rowsets []*pendingRowset
+}
+
+// planPublish finds the roots on which the version is not published yet and
+// checks all others; part.mu is held.
+func (e *Engine) planPublish(part *partition, p *Publish) ([]*publishStep, error) {
+	byRoot := make([][]PublishTablet, len(e.roots))
+	for _, t := range p.Tablets {
+		state := e.tablet(t.TabletID)
+		if state == nil {
+			return nil, &MissingError{PartitionID: p.PartitionID, Version: p.Version, TabletID: t.TabletID, RowsetID: t.RowsetID}
+		}
+		byRoot[state.root.index] = append(byRoot[state.root.index], t)
+	}
+	published := part.published.Load()
+	var steps []*publishStep
+	for i, h := range part.homes {
+		list := byRoot[i]
+		step := &publishStep{root: e.roots[i], home: h, entry: entryRecord{p.TxnID, list}}
+		switch {
+		case h == nil && len(list) == 0:
+			continue
+		case h == nil && p.Version <= published:
+			return nil, conflict("version %d of partition %d was published without rowset %s", p.Version, p.PartitionID, list[0].RowsetID)
+		case h != nil && p.Version <= h.through:
+			if err := h.verify(&step.entry, p); err != nil {
+				return nil, err
+			}
+			continue
+		case p.Version != published+1:
+			return nil, &HoleError{PartitionID: p.PartitionID, Version: p.Version, Have: published}
+		}
+		steps = append(steps, step)
+	}
+	if len(steps) == 0 && p.Version > published {
+		// The first publish of the partition here, without rows.
+		if p.Version != published+1 {
+			return nil, &HoleError{PartitionID: p.PartitionID, Version: p.Version, Have: published}
+		}
+		steps = append(steps, &publishStep{root: e.homeRoot(p.PartitionID), entry: entryRecord{txnID: p.TxnID}})
+	}
+	for _, s := range steps {
+		if s.home == nil {
+			// The root had no tablet of the partition that had rows so far, and
+			// the other roots' entries say what it did not get.
+			s.isNew = true
+			s.home = &home{root: s.root, partitionRecord: partitionRecord{base: published, floor: published}, through: published}
+			s.home.durable.Store(published)
+		}
+	}
+	return steps, nil
+}
+
+// homeRoot picks the root that keeps the entries of a partition without rows.
+func (e *Engine) homeRoot(partitionID int64) *root {
+	first := int(uint64(partitionID) % uint64(len(e.roots)))
+	for i := range e.roots {
+		if r := e.roots[(first+i)%len(e.roots)]; r.err() == nil {
+			return r
+		}
+	}
+	return e.roots[first]
+}
+
+// verify compares a repeated publish with what the root has for the version.
+func (h *home) verify(want *entryRecord, p *Publish) error {
+	if p.Version <= h.base {
+		if len(want.rowsets) > 0 {
+			return conflict("version %d of partition %d brought no rows to root %s, but names rowset %s",
+				p.Version, p.PartitionID, h.root.path, want.rowsets[0].RowsetID)
+		}
+		return nil
+	}
+	if p.Version <= h.floor {
+		return conflict("version %d of partition %d was published here too long ago to be compared", p.Version, p.PartitionID)
+	}
+	v, err := h.root.get(key(keyEntry, p.PartitionID, p.Version))
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		return corrupt("the entry of version %d of partition %d is missing in root %s", p.Version, p.PartitionID, h.root.path)
+	}
+	have, err := decodeEntry(v)
+	if err != nil {
+		return err
+	}
+	if have.txnID != p.TxnID || !sameRowsets(have.rowsets, want.rowsets) {
+		return conflict("version %d of partition %d is transaction %d here, not transaction %d with the same rowsets",
+			p.Version, p.PartitionID, have.txnID, p.TxnID)
+	}
+	return nil
+}
+
+func sameRowsets(a, b []PublishTablet) bool {
+	sorted := func(l []PublishTablet) []PublishTablet {
+		return slices.SortedFunc(slices.Values(l), func(x, y PublishTablet) int {
+			return cmp.Or(cmp.Compare(x.TabletID, y.TabletID), slices.Compare(x.RowsetID[:], y.RowsetID[:]))
+		})
+	}
+	return slices.Equal(sorted(a), sorted(b))
+}
+
+// find looks up the rowsets that are named; tx.mu and dropMu are held.
+func (s *publishStep) find(tx *txn, p *Publish) error {
+	for _, t := range s.entry.rowsets {
+		rs := tx.rowsets[t.RowsetID]
+		if rs == nil || rs.TabletID != t.TabletID || rs.PartitionID != p.PartitionID || rs.tablet.root != s.root ||
+			rs.damaged || rs.tablet.isDropped() || slices.Contains(s.rowsets, rs) {
+			return &MissingError{PartitionID: p.PartitionID, Version: p.Version, TabletID: t.TabletID, RowsetID: t.RowsetID}
+		}
+		s.rowsets = append(s.rowsets, rs)
+	}
+	return nil
+}
+
+// publishOn commits one root's part in one batch without an fsync.
+func (e *Engine) publishOn(s *publishStep, part *partition, tx *txn, p *Publish) error {
+	b := s.root.db.NewBatch()
+	defer b.Close()
+	var errs []error
+	if s.isNew {
+		errs = append(errs, b.Set(key(keyPartition, p.PartitionID), s.home.encode(), nil))
+	}
+	errs = append(errs, b.Set(key(keyEntry, p.PartitionID, p.Version), s.entry.encode(), nil))
+	nodes := make([]*tablet.Rowset, len(s.rowsets))
+	var buf []byte
+	for i, rs := range s.rowsets {
+		node := &tablet.Rowset{Record: rs.Record}
+		node.Start, node.End, node.Seq = p.Version, p.Version, uint32(i)
+		nodes[i] = node
+		buf = rowset.AppendRecord(buf[:0], &node.Record)
+		errs = append(errs,
+			b.Delete(pendingKey(rs.TxnID, rs.TabletID, rs.ID), nil),
+			b.Set(liveKey(rs.TabletID, rs.tablet.gen, node.End, node.Seq), buf, nil))
+	}
+	left := s.leftOver(tx, p)
+	var files []string
+	for _, rs := range left {
+		errs = append(errs, deletePending(b, rs))
+		if rs.Kind == rowset.File {
+			files = append(files, s.root.file(rs.TabletID, rs.ID))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := s.root.apply(b); err != nil {
+		return err
+	}
+	for i, rs := range s.rowsets {
+		delete(tx.rowsets, rs.ID)
+		if err := e.addLive(rs.tablet, nodes[i]); err != nil {
+			return s.root.fail(err.Error())
+		}
+	}
+	for _, rs := range left {
+		delete(tx.rowsets, rs.ID)
+	}
+	h, version := s.home, p.Version
+	h.through = version
+	part.homes[s.root.index] = h
+	s.root.dur.after(func() {
+		h.reached(version)
+		for _, f := range files {
+			s.root.unlink(f)
+		}
+	})
+	return nil
+}
+
+// leftOver are rowsets of attempts that the commit decided against.
+func (s *publishStep) leftOver(tx *txn, p *Publish) []*pendingRowset {
+	var left []*pendingRowset
+	for _, rs := range tx.rowsets {
+		if rs.PartitionID == p.PartitionID && rs.tablet.root == s.root && !slices.Contains(s.rowsets, rs) {
+			left = append(left, rs)
+		}
+	}
+	return left
+}
+
+// addLive takes a published rowset into its tablet.
+func (e *Engine) addLive(t *tabletState, rs *tablet.Rowset) error {
+	t.mu.Lock()
+	err := t.graph.Add(rs)
+	t.count(rs)
+	due := t.inline >= e.opts.FlushRowsets || t.inlineBytes >= e.opts.FlushBytes
+	t.mu.Unlock()
+	if due {
+		e.wantFlush(t.id)
+	}
+	return err
+}
+
+// count adds a live rowset to the counters that say when a flush is due.
+func (t *tabletState) count(rs *tablet.Rowset) {
+	if rs.Kind == rowset.Inline {
+		t.inline++
+		t.inlineBytes += rs.Bytes
+	}
+}
+
+func (t *tabletState) isDropped() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.droppedMs != 0
+}
+
+// advance sets published to what all homes have and wakes who waits for it;
+// part.mu is held.
+func (p *partition) advance() {
+	least := int64(0)
+	for _, h := range p.homes {
+		if h != nil && (least == 0 || h.through < least) {
+			least = h.through
+		}
+	}
+	if least > p.published.Load() {
+		p.published.Store(least)
+		close(p.changed)
+		p.changed = make(chan struct{})
+	}
+}
+
+// reached raises the durable version.
+func (h *home) reached(version int64) {
+	for {
+		have := h.durable.Load()
+		if version <= have || h.durable.CompareAndSwap(have, version) {
+			return
+		}
+	}
+}

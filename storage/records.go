@@ -1,0 +1,138 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"dorisgo/storage/internal/bin"
+	"dorisgo/storage/rowset"
+)
+
+// recordVersion starts every record of this file; one that is newer is refused.
+const recordVersion = 1
+
+// tabletRecord is what a root keeps of a tablet.
+type tabletRecord struct {
+	partitionID int64
+	// base is the version that the tablet began with: creation or clone.
+	base int64
+	// gen is the generation whose rowsets are the tablet; a clone is built
+	// under the next one.
+	gen uint32
+	// droppedMs is when the tablet was dropped (wall clock), 0 if it was not.
+	droppedMs int64
+}
+
+func (r tabletRecord) encode() []byte {
+	b := []byte{recordVersion}
+	for _, v := range [...]int64{r.partitionID, r.base, int64(r.gen), r.droppedMs} {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	return b
+}
+
+func decodeTablet(b []byte) (r tabletRecord, err error) {
+	in := reader(b)
+	r.partitionID, r.base, r.gen, r.droppedMs = in.Int64(), in.Int64(), uint32(in.Int64()), in.Int64()
+	return r, wrapRecord("tablet", in.Done())
+}
+
+// partitionRecord is what a root keeps of a partition beside its entries.
+type partitionRecord struct {
+	// base is the version through which this root had nothing to publish.
+	base int64
+	// floor is the version through which entries were removed: at least base.
+	floor     int64
+	droppedMs int64
+}
+
+func (r partitionRecord) encode() []byte {
+	b := []byte{recordVersion}
+	for _, v := range [...]int64{r.base, r.floor, r.droppedMs} {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	return b
+}
+
+func decodePartition(b []byte) (r partitionRecord, err error) {
+	in := reader(b)
+	r.base, r.floor, r.droppedMs = in.Int64(), in.Int64(), in.Int64()
+	return r, wrapRecord("partition", in.Done())
+}
+
+// entryRecord says what one version of a partition brought to one root. No
+// rowsets is as definite an answer as some (docs/protocol.md, rule 1).
+type entryRecord struct {
+	txnID   int64
+	rowsets []PublishTablet
+}
+
+func (r entryRecord) encode() []byte {
+	b := []byte{recordVersion}
+	b = binary.AppendUvarint(b, uint64(r.txnID))
+	b = binary.AppendUvarint(b, uint64(len(r.rowsets)))
+	for _, t := range r.rowsets {
+		b = binary.AppendUvarint(b, uint64(t.TabletID))
+		b = append(b, t.RowsetID[:]...)
+	}
+	return b
+}
+
+func decodeEntry(b []byte) (r entryRecord, err error) {
+	in := reader(b)
+	r.txnID = in.Int64()
+	n := in.Uvarint()
+	if n > uint64(in.Len())/17 {
+		in.Fail(bin.ErrShort)
+		n = 0
+	}
+	for range n {
+		t := PublishTablet{TabletID: in.Int64()}
+		copy(t.RowsetID[:], in.Bytes(len(rowset.ID{})))
+		r.rowsets = append(r.rowsets, t)
+	}
+	return r, wrapRecord("entry", in.Done())
+}
+
+func encodeOwner(epoch uint64) []byte {
+	return binary.AppendUvarint([]byte{recordVersion}, epoch)
+}
+
+func decodeOwner(b []byte) (epoch uint64, err error) {
+	in := reader(b)
+	epoch = in.Uvarint()
+	return epoch, wrapRecord("owner", in.Done())
+}
+
+// rootRecord is the identity inside Pebble, which must be the directory's.
+type rootRecord struct {
+	format uint32
+	uuid   UUID
+}
+
+func (r rootRecord) encode() []byte {
+	b := binary.AppendUvarint([]byte{recordVersion}, uint64(r.format))
+	return append(b, r.uuid[:]...)
+}
+
+func decodeRoot(b []byte) (r rootRecord, err error) {
+	in := reader(b)
+	r.format = uint32(in.Uvarint())
+	copy(r.uuid[:], in.Bytes(len(r.uuid)))
+	return r, wrapRecord("root", in.Done())
+}
+
+func reader(b []byte) *bin.Reader {
+	in := bin.NewReader(b)
+	if v := in.Byte(); in.Err() == nil && v != recordVersion {
+		in.Fail(fmt.Errorf("format version %d is newer than %d", v, recordVersion))
+	}
+	return in
+}
+
+func wrapRecord(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("cannot read %s record: %w", what, err)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package rowset
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"dorisgo/storage/internal/bin"
+)
+
+// Kind says where a rowset's data are. The numbers are on disk: only append.
+type Kind uint8
+
+// The places of data.
+const (
+	// Inline data are a value in the root's Pebble, in the block codec.
+	Inline Kind = 1
+	// File data are a Parquet file named by the rowset's id.
+	File Kind = 2
+)
+
+// Record is a rowset as a replica keeps it. A decoded record has no Columns:
+// the root finds them by ColumnsID.
+type Record struct {
+	Meta
+	ColumnsID ColumnsID
+	Kind      Kind
+	// FileBytes is the size of the Parquet file.
+	FileBytes int64
+	// OwnerEpoch is the owner of the transaction that wrote it: a later owner
+	// discards what earlier ones wrote (docs/protocol.md, rule 4).
+	OwnerEpoch uint64
+	// Start and End are the versions that it covers, both inclusive; 0 while
+	// it is pending. It serves reads at End or later only.
+	Start, End int64
+	// Seq orders the rowsets of one tablet that have the same End.
+	Seq uint32
+	// ReplacedBy is the rowset that holds its rows now, ReplacedAtMs when that
+	// happened (wall clock, 0 = it is not replaced).
+	ReplacedBy   ID
+	ReplacedAtMs int64
+}
+
+const recordVersion = 1
+
+// AppendRecord appends the encoding of a record (docs/format/rowset.md).
+func AppendRecord(dst []byte, r *Record) []byte {
+	dst = append(dst, recordVersion, byte(r.Kind))
+	dst = append(dst, r.ID[:]...)
+	dst = append(dst, r.ColumnsID[:]...)
+	dst = binary.LittleEndian.AppendUint32(dst, r.Checksum)
+	for _, v := range [...]int64{
+		r.TabletID, r.PartitionID, r.TxnID, int64(r.SchemaVersion), r.Rows, r.Bytes, r.FileBytes,
+		int64(r.OwnerEpoch), r.Start, r.End, int64(r.Seq), r.ReplacedAtMs,
+	} {
+		dst = binary.AppendUvarint(dst, uint64(v))
+	}
+	if r.ReplacedAtMs != 0 {
+		dst = append(dst, r.ReplacedBy[:]...)
+	}
+	return dst
+}
+
+// DecodeRecord is the inverse of AppendRecord, but for Columns.
+func DecodeRecord(src []byte) (Record, error) {
+	in := bin.NewReader(src)
+	if v := in.Byte(); in.Err() == nil && v != recordVersion {
+		return Record{}, fmt.Errorf("cannot read rowset record: format version %d is newer than %d", v, recordVersion)
+	}
+	var r Record
+	r.Kind = Kind(in.Byte())
+	if in.Err() == nil && r.Kind != Inline && r.Kind != File {
+		return Record{}, fmt.Errorf("cannot read rowset record: unknown kind %d", r.Kind)
+	}
+	copy(r.ID[:], in.Bytes(len(r.ID)))
+	copy(r.ColumnsID[:], in.Bytes(len(r.ColumnsID)))
+	r.Checksum = in.Uint32()
+	r.TabletID, r.PartitionID, r.TxnID = in.Int64(), in.Int64(), in.Int64()
+	r.SchemaVersion = int32(in.Int64())
+	r.Rows, r.Bytes, r.FileBytes = in.Int64(), in.Int64(), in.Int64()
+	r.OwnerEpoch = in.Uvarint()
+	r.Start, r.End = in.Int64(), in.Int64()
+	r.Seq = uint32(in.Uvarint())
+	if r.ReplacedAtMs = in.Int64(); r.ReplacedAtMs != 0 {
+		copy(r.ReplacedBy[:], in.Bytes(len(r.ReplacedBy)))
+	}
+	if err := in.Done(); err != nil {
+		return Record{}, fmt.Errorf("cannot read rowset record: %w", err)
+	}
+	return r, nil
+}

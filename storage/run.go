@@ -1,0 +1,163 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Run does the background work until ctx ends: it makes publishes durable soon
+// after they return, flushes tablets that have many inline rowsets, and removes
+// what was replaced or expired. The engine starts no goroutine of its own; the
+// caller stops Run before it closes the engine. A flush that fails is logged
+// and tried again; Run ends with an error when a root goes out of service.
+func (e *Engine) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, r := range e.roots {
+		g.Go(func() error { return e.runSync(ctx, r) })
+	}
+	g.Go(func() error { return e.runFlush(ctx) })
+	g.Go(func() error { return e.runSweep(ctx) })
+	return g.Wait()
+}
+
+// runSync syncs a root's publishes SyncInterval after the first of them.
+func (e *Engine) runSync(ctx context.Context, r *root) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.dur.wake:
+		}
+		if !sleep(ctx, e.opts.SyncInterval) {
+			return nil
+		}
+		if err := r.sync(); err != nil {
+			return err
+		}
+	}
+}
+
+// flushRetry is how long a tablet waits after a failed flush.
+const flushRetry = 5 * time.Second
+
+func (e *Engine) runFlush(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-e.flushWake:
+		}
+		failed := false
+		for _, id := range e.takeWanted() {
+			if err := e.Flush(ctx, id); err != nil && ctx.Err() == nil {
+				e.opts.Logger.Warn("flush failed, it is tried again", "tablet_id", id, "err", err)
+				e.wantFlush(id)
+				failed = true
+			}
+		}
+		if failed && !sleep(ctx, flushRetry) {
+			return nil
+		}
+		if err := e.rootsErr(); err != nil {
+			return err
+		}
+	}
+}
+
+// sweepInterval is how often replaced rowsets, trash and old entries are
+// looked at.
+const sweepInterval = 30 * time.Second
+
+func (e *Engine) runSweep(ctx context.Context) error {
+	for sleep(ctx, sweepInterval) {
+		err := errors.Join(e.Sweep(ctx), e.Trash(ctx), e.trimEntries())
+		if err != nil && ctx.Err() == nil {
+			e.opts.Logger.Warn("cannot remove what is replaced or expired", "err", err)
+		}
+		if err := e.rootsErr(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) rootsErr() error {
+	for _, r := range e.roots {
+		if err := r.err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wantFlush asks Run to flush a tablet.
+func (e *Engine) wantFlush(tabletID int64) {
+	e.mu.Lock()
+	e.wanted[tabletID] = struct{}{}
+	e.mu.Unlock()
+	select {
+	case e.flushWake <- struct{}{}:
+	default:
+	}
+}
+
+func (e *Engine) takeWanted() []int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ids := slices.Sorted(maps.Keys(e.wanted))
+	clear(e.wanted)
+	return ids
+}
+
+// trimEntries removes old publish entries of partitions that have more than
+// twice KeepEntries.
+func (e *Engine) trimEntries() error {
+	e.mu.Lock()
+	parts := slices.Collect(maps.Values(e.partitions))
+	e.mu.Unlock()
+	var errs []error
+	for _, p := range parts {
+		p.mu.Lock()
+		for _, h := range p.homes {
+			if h != nil && !p.dropped && h.root.err() == nil && h.through-h.floor > 2*e.opts.KeepEntries {
+				errs = append(errs, h.trim(p.id, min(h.through-e.opts.KeepEntries, h.durable.Load())))
+			}
+		}
+		p.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
+
+func (h *home) trim(partitionID, floor int64) error {
+	rec := h.partitionRecord
+	rec.floor = max(floor, rec.floor)
+	b := h.root.db.NewBatch()
+	defer b.Close()
+	err := errors.Join(
+		b.Set(key(keyPartition, partitionID), rec.encode(), nil),
+		b.DeleteRange(key(keyEntry, partitionID, h.floor+1), key(keyEntry, partitionID, rec.floor+1), nil))
+	if err == nil {
+		err = h.root.apply(b)
+	}
+	if err == nil {
+		h.partitionRecord = rec
+	}
+	return err
+}
+
+// sleep reports false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
