@@ -11,7 +11,7 @@ func (d *Decoder) record(w []byte) (line []byte, n int, ok bool) {
 	if len(w) == 0 {
 		return nil, 0, false
 	}
-	p := 0
+	p, eol := 0, -1 // eol is the first line end at or after p, if it was looked for
 	for {
 		var f []byte
 		var end int
@@ -22,7 +22,14 @@ func (d *Decoder) record(w []byte) (line []byte, n int, ok bool) {
 				return w, len(w), true
 			}
 		} else {
-			f, end, ok = d.open(w, p)
+			if eol < p {
+				if eol = d.find(w[p:]); eol >= 0 {
+					eol += p
+				} else {
+					eol = len(w)
+				}
+			}
+			f, end, ok = d.open(w, p, eol)
 		}
 		if !ok {
 			return nil, 0, false
@@ -43,28 +50,26 @@ func (d *Decoder) record(w []byte) (line []byte, n int, ok bool) {
 }
 
 // open reads a field that is not enclosed, from p to end: a separator, a line
-// end, or the end of the body.
-func (d *Decoder) open(w []byte, p int) (f []byte, end int, ok bool) {
-	rest := w[p:]
-	eol := d.find(rest)
-	searched := rest
-	if eol >= 0 {
-		searched = rest[:eol]
+// end, or the end of the body. eol is where the line ends, len(w) if that is
+// not in the window.
+func (d *Decoder) open(w []byte, p, eol int) (f []byte, end int, ok bool) {
+	i := -1
+	if len(d.sep) == 1 {
+		i = bytes.IndexByte(w[p:eol], d.sep[0])
+	} else {
+		i = bytes.Index(w[p:eol], d.sep)
 	}
-	if i := bytes.Index(searched, d.sep); i >= 0 {
-		// A line end that contains the separator may be under way.
-		if eol < 0 && i > len(rest)-len(d.eol) && !d.in.EOF() {
-			return nil, 0, false
-		}
-		return d.plain(rest[:i]), p + i, true
+	switch more := eol == len(w) && !d.in.EOF(); {
+	case i >= 0 && more && p+i > len(w)-len(d.eol):
+		return nil, 0, false // a line end that contains the separator may be under way
+	case i >= 0:
+		return d.plain(w[p : p+i]), p + i, true
+	case more:
+		return nil, 0, false
+	case eol == len(w):
+		return d.plain(w[p:]), eol, true
 	}
-	if eol < 0 {
-		if !d.in.EOF() {
-			return nil, 0, false
-		}
-		return d.plain(rest), len(w), true
-	}
-	f = d.trimCR(rest[:eol])
+	f = d.trimCR(w[p:eol])
 	return d.plain(f), p + len(f), true
 }
 

@@ -1,0 +1,167 @@
+package json
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"dorisgo/load"
+)
+
+// rowReader turns one value into one row.
+type rowReader struct {
+	paths  []Path
+	byName map[string]int
+	// asWritten are the fields whose columns take true and false as text.
+	asWritten []bool
+	// order are the keys of the last object in their order: rows mostly repeat
+	// it, and comparing is cheaper than looking up.
+	order   []seen
+	fields  [][]byte
+	escaped []bool
+	scratch []byte
+}
+
+type seen struct {
+	key   string
+	field int
+}
+
+// maxOrder bounds the keys that are remembered.
+const maxOrder = 1024
+
+func newRowReader(m *load.Mapping, paths []Path) *rowReader {
+	n := m.Fields()
+	rr := &rowReader{
+		paths: paths, byName: make(map[string]int, n), asWritten: make([]bool, n),
+		fields: make([][]byte, n), escaped: make([]bool, n), scratch: make([]byte, 0, 64),
+	}
+	for i := range n {
+		rr.byName[strings.ToLower(m.FieldName(i))] = i
+		t, _ := m.FieldType(i)
+		rr.asWritten[i] = t.IsVar()
+	}
+	return rr
+}
+
+func (rr *rowReader) reset() {
+	for i := range rr.fields {
+		rr.fields[i] = load.Missing
+	}
+}
+
+// value reads a checked value.
+func (rr *rowReader) value(r *load.Rows, v value) {
+	if v.kind() != '{' {
+		r.Reject(notObject, v.raw)
+		return
+	}
+	if rr.paths == nil {
+		rr.object(r, v.raw)
+		return
+	}
+	rr.reset()
+	for i, p := range rr.paths {
+		if found, ok := p.find(v); ok {
+			rr.fields[i], rr.escaped[i] = found.raw, found.escaped
+		}
+	}
+	rr.append(r, v.raw)
+}
+
+// object reads the object at the start of b, which need not be checked, and
+// returns its end; -1, and no row, if it is no JSON.
+func (rr *rowReader) object(r *load.Rows, b []byte) int {
+	rr.reset()
+	s := scanner{b}
+	i := skipBlanks(b, 1)
+	if i < len(b) && b[i] == '}' {
+		rr.append(r, b[:i+1])
+		return i + 1
+	}
+	for n := 0; ; n++ {
+		key, val, end := s.member(i, 1)
+		if end < 0 {
+			return -1
+		}
+		if f := rr.lookup(n, key); f >= 0 {
+			rr.fields[f], rr.escaped[f] = val.raw, val.escaped
+		}
+		i = skipBlanks(b, end)
+		switch {
+		case i >= len(b):
+			return -1
+		case b[i] == '}':
+			rr.append(r, b[:i+1])
+			return i + 1
+		case b[i] != ',':
+			return -1
+		}
+		i = skipBlanks(b, i+1)
+	}
+}
+
+// lookup is the field of the n-th key of an object, or -1.
+func (rr *rowReader) lookup(n int, key value) int {
+	text := key.raw[1 : len(key.raw)-1]
+	if n < len(rr.order) && rr.order[n].key == string(text) {
+		return rr.order[n].field
+	}
+	name := text
+	if key.escaped {
+		var ok bool
+		if name, ok = unescape(nil, key.raw); !ok {
+			return -1
+		}
+	}
+	f, ok := rr.byName[string(name)]
+	if !ok {
+		f = -1
+		if bytes.ContainsFunc(name, func(c rune) bool { return 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf }) {
+			if g, ok := rr.byName[strings.ToLower(string(name))]; ok {
+				f = g
+			}
+		}
+	}
+	switch {
+	case n < len(rr.order):
+		rr.order[n] = seen{string(text), f}
+	case n == len(rr.order) && n < maxOrder:
+		rr.order = append(rr.order, seen{string(text), f})
+	}
+	return f
+}
+
+// append turns the fields' values into text and hands the row on.
+func (rr *rowReader) append(r *load.Rows, line []byte) {
+	rr.scratch = rr.scratch[:0]
+	for i, f := range rr.fields {
+		switch f[0] {
+		case 'n':
+			rr.fields[i] = nil
+		case 't':
+			if !rr.asWritten[i] {
+				rr.fields[i] = one
+			}
+		case 'f':
+			if !rr.asWritten[i] {
+				rr.fields[i] = zero
+			}
+		case '"':
+			if !rr.escaped[i] {
+				rr.fields[i] = f[1 : len(f)-1]
+				continue
+			}
+			from := len(rr.scratch)
+			var ok bool
+			if rr.scratch, ok = unescape(rr.scratch, f); !ok {
+				r.Reject(halfSurrogate, line)
+				return
+			}
+			rr.fields[i] = rr.scratch[from:len(rr.scratch):len(rr.scratch)]
+		}
+	}
+	r.Append(rr.fields, line)
+}
+
+var one, zero = []byte("1"), []byte("0")
