@@ -23,7 +23,7 @@ func corrupt(format string, args ...any) error {
 // DecodeAppend appends the rows of the encoded block that src starts with to
 // b and returns what follows it. Everything is checked: structure, the one
 // encoding of each block, and that each value is one of its column's type. On
-// error b is as it was. src is not kept.
+// error b is as it was; it must not have an unfinished row. src is not kept.
 func DecodeAppend(b *Block, src []byte) (rest []byte, err error) {
 	rows, rest, err := decodeRows(src)
 	if err != nil {
@@ -36,15 +36,33 @@ func DecodeAppend(b *Block, src []byte) (rest []byte, err error) {
 		return nil, corrupt("%d rows without columns", rows)
 	}
 	before := b.rows
+	values := false
 	for i := range b.cols {
 		c := &b.cols[i]
-		if rest, err = c.decodeAppend(rest, rows); err != nil {
+		flag, nulls := firstByte(rest), c.nulls
+		rest, err = c.decodeAppend(rest, rows)
+		if err == nil && c.nulls-nulls == rows {
+			last := i == len(b.cols)-1
+			if bitmap := flag == flagValidity; bitmap != (last && !values) {
+				err = corrupt("flag byte %d for nothing but NULLs", flag)
+			}
+		} else {
+			values = true
+		}
+		if err != nil {
 			b.Truncate(before)
 			return nil, fmt.Errorf("column %d (%s): %w", i, c.typ, err)
 		}
 	}
 	b.rows += rows
 	return rest, nil
+}
+
+func firstByte(b []byte) byte {
+	if len(b) == 0 {
+		return 0
+	}
+	return b[0]
 }
 
 // decodeAppend appends rows values and returns the bytes after them. On error
