@@ -6,7 +6,7 @@ import (
 )
 
 // ParseDate reads a DATE as days since 1970-01-01: the date part of any text
-// that scanStamp accepts, as written, whatever zone the text names.
+// that ParseDateTime accepts, as written, whatever zone the text names.
 func ParseDate(b []byte) (int32, error) {
 	s, bad := scanStamp(b)
 	if bad != 0 {
@@ -33,6 +33,12 @@ func ParseDateIn(b []byte, loc *time.Location) (int32, error) {
 // 00:00:00 without zone. A text that names a zone is converted to loc (nil:
 // UTC), another is kept as written; a date alone is its midnight. Fraction
 // digits after the scale round half up, which may carry into the next day.
+//
+// Dates are YYYY-M-D or YYYY/M/D (two digits of the year mean 1970 to 2069),
+// YYYYMMDD or YYMMDD; times H, H:M, H:M:S or HHMMSS, after a T or blanks, with
+// a fraction after the seconds; YYYYMMDDHHMMSS and YYMMDDHHMMSS in one run.
+// After a time a zone may stand: Z, UTC, GMT, or an offset such as +08:00,
+// +0800 or +8 between -13:59 and +14:00. Names of zones are not accepted.
 func ParseDateTime(b []byte, scale uint8, loc *time.Location) (int64, error) {
 	s, bad := scanStamp(b)
 	if bad != 0 {
