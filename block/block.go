@@ -30,6 +30,9 @@ func (b *Block) Col(i int) *Column { return &b.cols[i] }
 // EndRow counts a row after one value was appended to every column.
 func (b *Block) EndRow() { b.rows++ }
 
+// EndRows counts n rows after n values were appended to every column.
+func (b *Block) EndRows(n int) { b.rows += n }
+
 // Truncate drops every value after the first n rows, those of an unfinished
 // row too: the way back after a conversion error.
 func (b *Block) Truncate(n int) {
