@@ -28,11 +28,17 @@ var prefixed = map[doriserr.Kind]bool{
 	doriserr.Conflict:      true,
 }
 
+// coder is an error that knows its own code and SQLSTATE.
+type coder interface {
+	error
+	MySQLError() (code uint16, state string)
+}
+
 // errorText is the code, SQLSTATE and text of an ERR packet for err.
 func errorText(err error) (code uint16, state, text string) {
-	var p *protocolError
-	if errors.As(err, &p) {
-		return p.code, p.state, p.text
+	if e, ok := errors.AsType[coder](err); ok {
+		code, state = e.MySQLError()
+		return code, state, err.Error()
 	}
 	kind := doriserr.KindOf(err)
 	code, state = kind.MySQL()
@@ -55,6 +61,8 @@ type protocolError struct {
 }
 
 func (e *protocolError) Error() string { return e.text }
+
+func (e *protocolError) MySQLError() (code uint16, state string) { return e.code, e.state }
 
 var (
 	errTooManyConnections = &protocolError{1040, "08004", "Too many connections"}
