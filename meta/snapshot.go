@@ -180,4 +180,3 @@ func answerToPB(a *answer) *metapb.Answer {
 	}
 	return p
 }
-
