@@ -85,7 +85,7 @@ func (e *Engine) writePending(ctx context.Context, txnID int64, ownerEpoch uint6
 			return err
 		}
 	}
-	w.discardOlder()
+	w.discardOlder(len(rowsets) == 0)
 	if err := w.writeFiles(ctx); err != nil {
 		return err
 	}
@@ -170,8 +170,9 @@ func (w *pendingWrite) add(rs *PendingRowset) error {
 	return nil
 }
 
-// discardOlder plans the removal of what earlier owners wrote.
-func (w *pendingWrite) discardOlder() {
+// discardOlder plans the removal of what earlier owners wrote. empty says that
+// the owner has no rows.
+func (w *pendingWrite) discardOlder(empty bool) {
 	if w.epoch == w.tx.epoch {
 		return
 	}
@@ -188,7 +189,7 @@ func (w *pendingWrite) discardOlder() {
 		p.fence = len(p.add) == 0
 		fenced = fenced || len(p.add) > 0
 	}
-	if !fenced && len(w.parts) == 0 {
+	if !fenced && len(w.parts) == 0 && (empty || w.tx.epoch > 0) {
 		w.part(w.e.roots[0]).fence = true
 	}
 }

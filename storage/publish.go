@@ -42,8 +42,8 @@ func (e *Engine) Publish(ctx context.Context, p Publish) error {
 	if part.dropped {
 		return errDropped("partition", p.PartitionID)
 	}
-	steps, err := e.planPublish(part, &p)
-	if err != nil || len(steps) == 0 {
+	steps, known, err := e.planPublish(part, &p)
+	if err != nil || len(steps) == 0 && !known {
 		return err
 	}
 	tx := e.lockTxn(p.TxnID)
@@ -61,10 +61,23 @@ func (e *Engine) Publish(ctx context.Context, p Publish) error {
 		}
 	}
 	part.advance()
-	if len(tx.rowsets) == 0 && len(tx.fenced) > 0 {
-		return e.removePending(tx, nil, true)
+	return e.removeLeft(tx, p.PartitionID)
+}
+
+// removeLeft removes the transaction's rowsets in a partition that were not
+// published with it: the commit decided against their attempts.
+func (e *Engine) removeLeft(tx *txn, partitionID int64) error {
+	var left []*pendingRowset
+	for _, rs := range tx.rowsets {
+		if rs.PartitionID == partitionID {
+			left = append(left, rs)
+		}
 	}
-	return nil
+	all := len(left) == len(tx.rowsets)
+	if len(left) == 0 && (!all || len(tx.fenced) == 0) {
+		return nil
+	}
+	return e.removePending(tx, left, all)
 }
 
 // publishStep is a publish on one root.
@@ -77,18 +90,18 @@ type publishStep struct {
 }
 
 // planPublish finds the roots on which the version is not published yet and
-// checks all others; part.mu is held.
-func (e *Engine) planPublish(part *partition, p *Publish) ([]*publishStep, error) {
+// checks all others; known says that one of them has the same publish. part.mu
+// is held.
+func (e *Engine) planPublish(part *partition, p *Publish) (steps []*publishStep, known bool, err error) {
 	byRoot := make([][]PublishTablet, len(e.roots))
 	for _, t := range p.Tablets {
 		state := e.tablet(t.TabletID)
 		if state == nil {
-			return nil, &MissingError{PartitionID: p.PartitionID, Version: p.Version, TabletID: t.TabletID, RowsetID: t.RowsetID}
+			return nil, false, &MissingError{PartitionID: p.PartitionID, Version: p.Version, TabletID: t.TabletID, RowsetID: t.RowsetID}
 		}
 		byRoot[state.root.index] = append(byRoot[state.root.index], t)
 	}
 	published := part.published.Load()
-	var steps []*publishStep
 	for i, h := range part.homes {
 		list := byRoot[i]
 		step := &publishStep{root: e.roots[i], home: h, entry: entryRecord{p.TxnID, list}}
@@ -96,21 +109,22 @@ func (e *Engine) planPublish(part *partition, p *Publish) ([]*publishStep, error
 		case h == nil && len(list) == 0:
 			continue
 		case h == nil && p.Version <= published:
-			return nil, conflict("version %d of partition %d was published without rowset %s", p.Version, p.PartitionID, list[0].RowsetID)
+			return nil, false, conflict("version %d of partition %d was published without rowset %s", p.Version, p.PartitionID, list[0].RowsetID)
 		case h != nil && p.Version <= h.through:
 			if err := h.verify(&step.entry, p); err != nil {
-				return nil, err
+				return nil, false, err
 			}
+			known = known || p.Version > h.base
 			continue
 		case p.Version != published+1:
-			return nil, &HoleError{PartitionID: p.PartitionID, Version: p.Version, Have: published}
+			return nil, false, &HoleError{PartitionID: p.PartitionID, Version: p.Version, Have: published}
 		}
 		steps = append(steps, step)
 	}
 	if len(steps) == 0 && p.Version > published {
 		// The first publish of the partition here, without rows.
 		if p.Version != published+1 {
-			return nil, &HoleError{PartitionID: p.PartitionID, Version: p.Version, Have: published}
+			return nil, false, &HoleError{PartitionID: p.PartitionID, Version: p.Version, Have: published}
 		}
 		steps = append(steps, &publishStep{root: e.homeRoot(p.PartitionID), entry: entryRecord{txnID: p.TxnID}})
 	}
@@ -123,7 +137,7 @@ func (e *Engine) planPublish(part *partition, p *Publish) ([]*publishStep, error
 			s.home.durable.Store(published)
 		}
 	}
-	return steps, nil
+	return steps, known, nil
 }
 
 // homeRoot picks the root that keeps the entries of a partition without rows.
@@ -209,14 +223,6 @@ func (e *Engine) publishOn(s *publishStep, part *partition, tx *txn, p *Publish)
 			b.Delete(pendingKey(rs.TxnID, rs.TabletID, rs.ID), nil),
 			b.Set(liveKey(rs.TabletID, rs.tablet.gen, node.End, node.Seq), buf, nil))
 	}
-	left := s.leftOver(tx, p)
-	var files []string
-	for _, rs := range left {
-		errs = append(errs, deletePending(b, rs))
-		if rs.Kind == rowset.File {
-			files = append(files, s.root.file(rs.TabletID, rs.ID))
-		}
-	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -229,30 +235,11 @@ func (e *Engine) publishOn(s *publishStep, part *partition, tx *txn, p *Publish)
 			return s.root.fail(err.Error())
 		}
 	}
-	for _, rs := range left {
-		delete(tx.rowsets, rs.ID)
-	}
 	h, version := s.home, p.Version
 	h.through = version
 	part.homes[s.root.index] = h
-	s.root.dur.after(func() {
-		h.reached(version)
-		for _, f := range files {
-			s.root.unlink(f)
-		}
-	})
+	s.root.dur.after(func() { h.reached(version) })
 	return nil
-}
-
-// leftOver are rowsets of attempts that the commit decided against.
-func (s *publishStep) leftOver(tx *txn, p *Publish) []*pendingRowset {
-	var left []*pendingRowset
-	for _, rs := range tx.rowsets {
-		if rs.PartitionID == p.PartitionID && rs.tablet.root == s.root && !slices.Contains(s.rowsets, rs) {
-			left = append(left, rs)
-		}
-	}
-	return left
 }
 
 // addLive takes a published rowset into its tablet.

@@ -1,0 +1,4 @@
+package storage
+
+// TrimEntries removes old publish entries.
+func TrimEntries(e *Engine) error { return e.trimEntries() }
