@@ -102,6 +102,9 @@ func columns(t *meta.Table) []*bepb.ColumnDesc {
 			UniqueId: c.UniqueID, Name: c.Name, Kind: uint32(c.Type.Kind), Precision: uint32(c.Type.Precision),
 			Scale: uint32(c.Type.Scale), Length: c.Type.Length, Nullable: c.Nullable, Key: c.Key,
 		}
+		if c.Default != nil && c.Default.Kind == meta.DefaultLiteral {
+			out[i].DefaultValue = &c.Default.Text
+		}
 	}
 	return out
 }

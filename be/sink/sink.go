@@ -167,16 +167,16 @@ func (s *Sink) Abort(ctx context.Context, tx Txn, reason string) error {
 }
 
 // TakeOver makes this life the owner of a group of an earlier one.
-func (s *Sink) TakeOver(ctx context.Context, txnID int64) (Txn, txn.State, error) {
+func (s *Sink) TakeOver(ctx context.Context, txnID int64) (Txn, txn.State, fepb.TableFate, error) {
 	var reply *fepb.TakeOverReply
 	err := s.leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
 		reply, err = c.TakeOver(ctx, &fepb.TakeOverRequest{TxnId: txnID, BackendId: s.id.BackendID, BootEpoch: s.id.BootEpoch})
 		return err
 	})
 	if err != nil {
-		return Txn{}, 0, err
+		return Txn{}, 0, 0, err
 	}
-	return Txn{ID: txnID, Label: reply.Label, OwnerEpoch: reply.OwnerEpoch}, txn.State(reply.State), nil
+	return Txn{ID: txnID, Label: reply.Label, OwnerEpoch: reply.OwnerEpoch}, txn.State(reply.State), reply.Table, nil
 }
 
 // Release reports that the WALs of groups are gone.

@@ -39,7 +39,9 @@ type LoadItem struct {
 	TimeoutMs int64  `protobuf:"varint,9,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	Filtered  int64  `protobuf:"varint,10,opt,name=filtered,proto3" json:"filtered,omitempty"`
 	// cancel says that the client of load seq gave up waiting.
-	Cancel        bool `protobuf:"varint,11,opt,name=cancel,proto3" json:"cancel,omitempty"`
+	Cancel bool `protobuf:"varint,11,opt,name=cancel,proto3" json:"cancel,omitempty"`
+	// What the rows take in block vectors, the measure of group_commit_data_bytes.
+	Bytes         int64 `protobuf:"varint,12,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -149,6 +151,13 @@ func (x *LoadItem) GetCancel() bool {
 		return x.Cancel
 	}
 	return false
+}
+
+func (x *LoadItem) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
 }
 
 type LoadFrame struct {
@@ -1564,7 +1573,7 @@ var File_bepb_be_proto protoreflect.FileDescriptor
 
 const file_bepb_be_proto_rawDesc = "" +
 	"\n" +
-	"\rbepb/be.proto\x12\fdorisgo.bepb\"\xa4\x02\n" +
+	"\rbepb/be.proto\x12\fdorisgo.bepb\"\xba\x02\n" +
 	"\bLoadItem\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x1d\n" +
 	"\n" +
@@ -1579,7 +1588,8 @@ const file_bepb_be_proto_rawDesc = "" +
 	"timeout_ms\x18\t \x01(\x03R\ttimeoutMs\x12\x1a\n" +
 	"\bfiltered\x18\n" +
 	" \x01(\x03R\bfiltered\x12\x16\n" +
-	"\x06cancel\x18\v \x01(\bR\x06cancel\"9\n" +
+	"\x06cancel\x18\v \x01(\bR\x06cancel\x12\x14\n" +
+	"\x05bytes\x18\f \x01(\x03R\x05bytes\"9\n" +
 	"\tLoadFrame\x12,\n" +
 	"\x05items\x18\x01 \x03(\v2\x16.dorisgo.bepb.LoadItemR\x05items\"\xc1\x01\n" +
 	"\tLoadReply\x12\x10\n" +

@@ -24,6 +24,55 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type TableFate int32
+
+const (
+	TableFate_TABLE_LIVES    TableFate = 0
+	TableFate_TABLE_RECYCLED TableFate = 1
+	TableFate_TABLE_ERASED   TableFate = 2
+)
+
+// Enum value maps for TableFate.
+var (
+	TableFate_name = map[int32]string{
+		0: "TABLE_LIVES",
+		1: "TABLE_RECYCLED",
+		2: "TABLE_ERASED",
+	}
+	TableFate_value = map[string]int32{
+		"TABLE_LIVES":    0,
+		"TABLE_RECYCLED": 1,
+		"TABLE_ERASED":   2,
+	}
+)
+
+func (x TableFate) Enum() *TableFate {
+	p := new(TableFate)
+	*p = x
+	return p
+}
+
+func (x TableFate) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TableFate) Descriptor() protoreflect.EnumDescriptor {
+	return file_fepb_fe_proto_enumTypes[0].Descriptor()
+}
+
+func (TableFate) Type() protoreflect.EnumType {
+	return &file_fepb_fe_proto_enumTypes[0]
+}
+
+func (x TableFate) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TableFate.Descriptor instead.
+func (TableFate) EnumDescriptor() ([]byte, []int) {
+	return file_fepb_fe_proto_rawDescGZIP(), []int{0}
+}
+
 type Owner struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	BackendId     int64                  `protobuf:"varint,1,opt,name=backend_id,json=backendId,proto3" json:"backend_id,omitempty"`
@@ -1148,10 +1197,12 @@ func (x *TakeOverRequest) GetBootEpoch() uint64 {
 }
 
 type TakeOverReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         int32                  `protobuf:"varint,1,opt,name=state,proto3" json:"state,omitempty"`
-	OwnerEpoch    uint64                 `protobuf:"varint,2,opt,name=owner_epoch,json=ownerEpoch,proto3" json:"owner_epoch,omitempty"`
-	Label         string                 `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	State      int32                  `protobuf:"varint,1,opt,name=state,proto3" json:"state,omitempty"`
+	OwnerEpoch uint64                 `protobuf:"varint,2,opt,name=owner_epoch,json=ownerEpoch,proto3" json:"owner_epoch,omitempty"`
+	Label      string                 `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
+	// What became of the group's table.
+	Table         TableFate `protobuf:"varint,4,opt,name=table,proto3,enum=dorisgo.fepb.TableFate" json:"table,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1205,6 +1256,13 @@ func (x *TakeOverReply) GetLabel() string {
 		return x.Label
 	}
 	return ""
+}
+
+func (x *TakeOverReply) GetTable() TableFate {
+	if x != nil {
+		return x.Table
+	}
+	return TableFate_TABLE_LIVES
 }
 
 type ReleaseRequest struct {
@@ -1828,12 +1886,13 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\n" +
 	"backend_id\x18\x03 \x01(\x03R\tbackendId\x12\x1d\n" +
 	"\n" +
-	"boot_epoch\x18\x04 \x01(\x04R\tbootEpoch\"\\\n" +
+	"boot_epoch\x18\x04 \x01(\x04R\tbootEpoch\"\x8b\x01\n" +
 	"\rTakeOverReply\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\x05R\x05state\x12\x1f\n" +
 	"\vowner_epoch\x18\x02 \x01(\x04R\n" +
 	"ownerEpoch\x12\x14\n" +
-	"\x05label\x18\x03 \x01(\tR\x05label\"g\n" +
+	"\x05label\x18\x03 \x01(\tR\x05label\x12-\n" +
+	"\x05table\x18\x04 \x01(\x0e2\x17.dorisgo.fepb.TableFateR\x05table\"g\n" +
 	"\x0eReleaseRequest\x12\x1d\n" +
 	"\n" +
 	"backend_id\x18\x01 \x01(\x03R\tbackendId\x12\x1d\n" +
@@ -1872,7 +1931,11 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x15\n" +
 	"\x13CatalogIndexRequest\")\n" +
 	"\x11CatalogIndexReply\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\x04R\x05index2\xd7\x05\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index*B\n" +
+	"\tTableFate\x12\x0f\n" +
+	"\vTABLE_LIVES\x10\x00\x12\x12\n" +
+	"\x0eTABLE_RECYCLED\x10\x01\x12\x10\n" +
+	"\fTABLE_ERASED\x10\x022\xd7\x05\n" +
 	"\bFrontend\x12F\n" +
 	"\bRegister\x12\x1d.dorisgo.fepb.RegisterRequest\x1a\x1b.dorisgo.fepb.RegisterReply\x12I\n" +
 	"\tHeartbeat\x12\x1e.dorisgo.fepb.HeartbeatRequest\x1a\x1c.dorisgo.fepb.HeartbeatReply\x12=\n" +
@@ -1897,72 +1960,75 @@ func file_fepb_fe_proto_rawDescGZIP() []byte {
 	return file_fepb_fe_proto_rawDescData
 }
 
+var file_fepb_fe_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_fepb_fe_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_fepb_fe_proto_goTypes = []any{
-	(*Owner)(nil),               // 0: dorisgo.fepb.Owner
-	(*Dir)(nil),                 // 1: dorisgo.fepb.Dir
-	(*RegisterRequest)(nil),     // 2: dorisgo.fepb.RegisterRequest
-	(*RegisterReply)(nil),       // 3: dorisgo.fepb.RegisterReply
-	(*HeartbeatRequest)(nil),    // 4: dorisgo.fepb.HeartbeatRequest
-	(*HeartbeatReply)(nil),      // 5: dorisgo.fepb.HeartbeatReply
-	(*BeginRequest)(nil),        // 6: dorisgo.fepb.BeginRequest
-	(*BeginReply)(nil),          // 7: dorisgo.fepb.BeginReply
-	(*TabletWrite)(nil),         // 8: dorisgo.fepb.TabletWrite
-	(*PartitionWrite)(nil),      // 9: dorisgo.fepb.PartitionWrite
-	(*CommitRequest)(nil),       // 10: dorisgo.fepb.CommitRequest
-	(*CommitReply)(nil),         // 11: dorisgo.fepb.CommitReply
-	(*AbortRequest)(nil),        // 12: dorisgo.fepb.AbortRequest
-	(*AbortReply)(nil),          // 13: dorisgo.fepb.AbortReply
-	(*TakeOverRequest)(nil),     // 14: dorisgo.fepb.TakeOverRequest
-	(*TakeOverReply)(nil),       // 15: dorisgo.fepb.TakeOverReply
-	(*ReleaseRequest)(nil),      // 16: dorisgo.fepb.ReleaseRequest
-	(*ReleaseReply)(nil),        // 17: dorisgo.fepb.ReleaseReply
-	(*OutcomesRequest)(nil),     // 18: dorisgo.fepb.OutcomesRequest
-	(*Outcome)(nil),             // 19: dorisgo.fepb.Outcome
-	(*OutcomesReply)(nil),       // 20: dorisgo.fepb.OutcomesReply
-	(*WatchCatalogRequest)(nil), // 21: dorisgo.fepb.WatchCatalogRequest
-	(*CatalogEvent)(nil),        // 22: dorisgo.fepb.CatalogEvent
-	(*CatalogIndexRequest)(nil), // 23: dorisgo.fepb.CatalogIndexRequest
-	(*CatalogIndexReply)(nil),   // 24: dorisgo.fepb.CatalogIndexReply
-	nil,                         // 25: dorisgo.fepb.HeartbeatRequest.DurableEntry
-	nil,                         // 26: dorisgo.fepb.CatalogEvent.GlobalsEntry
+	(TableFate)(0),              // 0: dorisgo.fepb.TableFate
+	(*Owner)(nil),               // 1: dorisgo.fepb.Owner
+	(*Dir)(nil),                 // 2: dorisgo.fepb.Dir
+	(*RegisterRequest)(nil),     // 3: dorisgo.fepb.RegisterRequest
+	(*RegisterReply)(nil),       // 4: dorisgo.fepb.RegisterReply
+	(*HeartbeatRequest)(nil),    // 5: dorisgo.fepb.HeartbeatRequest
+	(*HeartbeatReply)(nil),      // 6: dorisgo.fepb.HeartbeatReply
+	(*BeginRequest)(nil),        // 7: dorisgo.fepb.BeginRequest
+	(*BeginReply)(nil),          // 8: dorisgo.fepb.BeginReply
+	(*TabletWrite)(nil),         // 9: dorisgo.fepb.TabletWrite
+	(*PartitionWrite)(nil),      // 10: dorisgo.fepb.PartitionWrite
+	(*CommitRequest)(nil),       // 11: dorisgo.fepb.CommitRequest
+	(*CommitReply)(nil),         // 12: dorisgo.fepb.CommitReply
+	(*AbortRequest)(nil),        // 13: dorisgo.fepb.AbortRequest
+	(*AbortReply)(nil),          // 14: dorisgo.fepb.AbortReply
+	(*TakeOverRequest)(nil),     // 15: dorisgo.fepb.TakeOverRequest
+	(*TakeOverReply)(nil),       // 16: dorisgo.fepb.TakeOverReply
+	(*ReleaseRequest)(nil),      // 17: dorisgo.fepb.ReleaseRequest
+	(*ReleaseReply)(nil),        // 18: dorisgo.fepb.ReleaseReply
+	(*OutcomesRequest)(nil),     // 19: dorisgo.fepb.OutcomesRequest
+	(*Outcome)(nil),             // 20: dorisgo.fepb.Outcome
+	(*OutcomesReply)(nil),       // 21: dorisgo.fepb.OutcomesReply
+	(*WatchCatalogRequest)(nil), // 22: dorisgo.fepb.WatchCatalogRequest
+	(*CatalogEvent)(nil),        // 23: dorisgo.fepb.CatalogEvent
+	(*CatalogIndexRequest)(nil), // 24: dorisgo.fepb.CatalogIndexRequest
+	(*CatalogIndexReply)(nil),   // 25: dorisgo.fepb.CatalogIndexReply
+	nil,                         // 26: dorisgo.fepb.HeartbeatRequest.DurableEntry
+	nil,                         // 27: dorisgo.fepb.CatalogEvent.GlobalsEntry
 }
 var file_fepb_fe_proto_depIdxs = []int32{
-	1,  // 0: dorisgo.fepb.RegisterRequest.dirs:type_name -> dorisgo.fepb.Dir
-	25, // 1: dorisgo.fepb.HeartbeatRequest.durable:type_name -> dorisgo.fepb.HeartbeatRequest.DurableEntry
-	0,  // 2: dorisgo.fepb.BeginRequest.owner:type_name -> dorisgo.fepb.Owner
-	8,  // 3: dorisgo.fepb.PartitionWrite.tablets:type_name -> dorisgo.fepb.TabletWrite
-	0,  // 4: dorisgo.fepb.CommitRequest.owner:type_name -> dorisgo.fepb.Owner
-	9,  // 5: dorisgo.fepb.CommitRequest.partitions:type_name -> dorisgo.fepb.PartitionWrite
-	0,  // 6: dorisgo.fepb.AbortRequest.owner:type_name -> dorisgo.fepb.Owner
-	9,  // 7: dorisgo.fepb.Outcome.partitions:type_name -> dorisgo.fepb.PartitionWrite
-	19, // 8: dorisgo.fepb.OutcomesReply.outcomes:type_name -> dorisgo.fepb.Outcome
-	26, // 9: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
-	2,  // 10: dorisgo.fepb.Frontend.Register:input_type -> dorisgo.fepb.RegisterRequest
-	4,  // 11: dorisgo.fepb.Frontend.Heartbeat:input_type -> dorisgo.fepb.HeartbeatRequest
-	6,  // 12: dorisgo.fepb.Frontend.Begin:input_type -> dorisgo.fepb.BeginRequest
-	10, // 13: dorisgo.fepb.Frontend.Commit:input_type -> dorisgo.fepb.CommitRequest
-	12, // 14: dorisgo.fepb.Frontend.Abort:input_type -> dorisgo.fepb.AbortRequest
-	14, // 15: dorisgo.fepb.Frontend.TakeOver:input_type -> dorisgo.fepb.TakeOverRequest
-	16, // 16: dorisgo.fepb.Frontend.Release:input_type -> dorisgo.fepb.ReleaseRequest
-	18, // 17: dorisgo.fepb.Frontend.Outcomes:input_type -> dorisgo.fepb.OutcomesRequest
-	21, // 18: dorisgo.fepb.Frontend.WatchCatalog:input_type -> dorisgo.fepb.WatchCatalogRequest
-	23, // 19: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
-	3,  // 20: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
-	5,  // 21: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
-	7,  // 22: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
-	11, // 23: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
-	13, // 24: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
-	15, // 25: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
-	17, // 26: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
-	20, // 27: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
-	22, // 28: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
-	24, // 29: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
-	20, // [20:30] is the sub-list for method output_type
-	10, // [10:20] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	2,  // 0: dorisgo.fepb.RegisterRequest.dirs:type_name -> dorisgo.fepb.Dir
+	26, // 1: dorisgo.fepb.HeartbeatRequest.durable:type_name -> dorisgo.fepb.HeartbeatRequest.DurableEntry
+	1,  // 2: dorisgo.fepb.BeginRequest.owner:type_name -> dorisgo.fepb.Owner
+	9,  // 3: dorisgo.fepb.PartitionWrite.tablets:type_name -> dorisgo.fepb.TabletWrite
+	1,  // 4: dorisgo.fepb.CommitRequest.owner:type_name -> dorisgo.fepb.Owner
+	10, // 5: dorisgo.fepb.CommitRequest.partitions:type_name -> dorisgo.fepb.PartitionWrite
+	1,  // 6: dorisgo.fepb.AbortRequest.owner:type_name -> dorisgo.fepb.Owner
+	0,  // 7: dorisgo.fepb.TakeOverReply.table:type_name -> dorisgo.fepb.TableFate
+	10, // 8: dorisgo.fepb.Outcome.partitions:type_name -> dorisgo.fepb.PartitionWrite
+	20, // 9: dorisgo.fepb.OutcomesReply.outcomes:type_name -> dorisgo.fepb.Outcome
+	27, // 10: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
+	3,  // 11: dorisgo.fepb.Frontend.Register:input_type -> dorisgo.fepb.RegisterRequest
+	5,  // 12: dorisgo.fepb.Frontend.Heartbeat:input_type -> dorisgo.fepb.HeartbeatRequest
+	7,  // 13: dorisgo.fepb.Frontend.Begin:input_type -> dorisgo.fepb.BeginRequest
+	11, // 14: dorisgo.fepb.Frontend.Commit:input_type -> dorisgo.fepb.CommitRequest
+	13, // 15: dorisgo.fepb.Frontend.Abort:input_type -> dorisgo.fepb.AbortRequest
+	15, // 16: dorisgo.fepb.Frontend.TakeOver:input_type -> dorisgo.fepb.TakeOverRequest
+	17, // 17: dorisgo.fepb.Frontend.Release:input_type -> dorisgo.fepb.ReleaseRequest
+	19, // 18: dorisgo.fepb.Frontend.Outcomes:input_type -> dorisgo.fepb.OutcomesRequest
+	22, // 19: dorisgo.fepb.Frontend.WatchCatalog:input_type -> dorisgo.fepb.WatchCatalogRequest
+	24, // 20: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
+	4,  // 21: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
+	6,  // 22: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
+	8,  // 23: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
+	12, // 24: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
+	14, // 25: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
+	16, // 26: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
+	18, // 27: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
+	21, // 28: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
+	23, // 29: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
+	25, // 30: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
+	21, // [21:31] is the sub-list for method output_type
+	11, // [11:21] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_fepb_fe_proto_init() }
@@ -1975,13 +2041,14 @@ func file_fepb_fe_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fepb_fe_proto_rawDesc), len(file_fepb_fe_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_fepb_fe_proto_goTypes,
 		DependencyIndexes: file_fepb_fe_proto_depIdxs,
+		EnumInfos:         file_fepb_fe_proto_enumTypes,
 		MessageInfos:      file_fepb_fe_proto_msgTypes,
 	}.Build()
 	File_fepb_fe_proto = out.File

@@ -1,0 +1,52 @@
+package be
+
+import (
+	"context"
+	"iter"
+
+	"dorisgo/block"
+	"dorisgo/duck"
+	"dorisgo/storage"
+	"dorisgo/value"
+)
+
+// parquet makes the storage's files with DuckDB.
+type parquet struct{ db *duck.DB }
+
+// WriteParquet implements storage.Codec.
+func (p parquet) WriteParquet(ctx context.Context, path string, spec *storage.FileSpec) (storage.FileInfo, error) {
+	cols := make([]duck.ColumnDesc, len(spec.Columns))
+	types := make([]value.Type, len(spec.Columns))
+	for i, c := range spec.Columns {
+		cols[i] = duck.ColumnDesc{UniqueID: c.UniqueID, Name: c.Name, Type: c.Type, Nullable: c.Nullable}
+		types[i] = c.Type
+	}
+	info, err := p.db.WriteParquet(ctx, path, cols, decoded(types, spec.Chunks), spec.SortKey)
+	return storage.FileInfo{Rows: info.Rows, Bytes: info.Bytes}, err
+}
+
+// decoded turns encoded chunks into blocks, several chunks into one.
+func decoded(types []value.Type, chunks iter.Seq2[[]byte, error]) iter.Seq2[*block.Block, error] {
+	const enough = 64 << 10
+	return func(yield func(*block.Block, error) bool) {
+		b := block.New(types)
+		for chunk, err := range chunks {
+			if err == nil {
+				_, err = block.DecodeAppend(b, chunk)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if b.Rows() >= enough {
+				if !yield(b, nil) {
+					return
+				}
+				b = block.New(types)
+			}
+		}
+		if b.Rows() > 0 {
+			yield(b, nil)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package be
+
+import (
+	"context"
+	"time"
+
+	"dorisgo/doriserr"
+	"dorisgo/meta/txn"
+	"dorisgo/rpc/fepb"
+)
+
+// heartbeats tells the leader that this life goes on, and which publishes are
+// durable since the last report.
+func (n *Node) heartbeats(ctx context.Context) {
+	reported := map[int64]int64{}
+	ticker := time.NewTicker(n.cfg.Heartbeat)
+	defer ticker.Stop()
+	for {
+		if err := n.beat(ctx, reported); err != nil && ctx.Err() == nil {
+			if doriserr.Is(err, doriserr.StaleEpoch) {
+				n.fail(errStale)
+				return
+			}
+			n.log.Warn("no heartbeat could be sent", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (n *Node) beat(ctx context.Context, reported map[int64]int64) error {
+	ctx, cancel := context.WithTimeout(ctx, max(5*n.cfg.Heartbeat, 5*time.Second))
+	defer cancel()
+	r := &fepb.HeartbeatRequest{BackendId: n.ID, BootEpoch: n.Epoch, Durable: map[int64]int64{}}
+	for _, p := range n.Engine.Partitions() {
+		if p.Durable > reported[p.PartitionID] {
+			r.Durable[p.PartitionID] = p.Durable
+		}
+	}
+	for _, c := range n.WALs.Counts() {
+		r.WalFiles += int64(c)
+	}
+	n.addUsage(r)
+	err := n.cfg.Leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) error {
+		_, err := c.Heartbeat(ctx, r)
+		return err
+	})
+	if err == nil {
+		for p, v := range r.Durable {
+			reported[p] = v
+		}
+	}
+	return err
+}
+
+// addUsage fills in the disks: those of the storage roots, each file system as
+// it is.
+func (n *Node) addUsage(r *fepb.HeartbeatRequest) {
+	for _, root := range n.cfg.Roots {
+		u, err := n.cfg.FS.GetDiskUsage(root)
+		if err != nil {
+			continue // a root that is out of service has nothing to offer
+		}
+		r.AvailBytes += int64(u.AvailBytes)
+		r.TotalBytes += int64(u.TotalBytes)
+		r.DataBytes += int64(u.UsedBytes)
+	}
+	for _, id := range n.Catalog.TableIDs() {
+		t, ok := n.Catalog.TableByID(id)
+		if !ok {
+			continue
+		}
+		for _, p := range t.Partitions {
+			for _, tablet := range p.Tablets {
+				for _, replica := range tablet.Replicas {
+					if replica.BackendID == n.ID {
+						r.Tablets++
+					}
+				}
+			}
+		}
+	}
+}
+
+// settleEvery is how often rowsets of undecided transactions are looked at: a
+// decision that could not reach this BE is asked for.
+const settleEvery = 30 * time.Second
+
+// settlePending removes the rowsets of transactions that are definitely
+// aborted, and what attempts of a visible one left behind. Nothing else ever
+// removes them (docs/protocol.md, rule 2).
+func (n *Node) settlePending(ctx context.Context) {
+	ticker := time.NewTicker(settleEvery)
+	defer ticker.Stop()
+	seen := map[int64]bool{}
+	for {
+		pending := n.Engine.PendingTxns()
+		var old []int64
+		now := map[int64]bool{}
+		for _, id := range pending {
+			now[id] = true
+			if seen[id] || len(seen) == 0 {
+				old = append(old, id)
+			}
+		}
+		seen = now
+		if len(old) > 0 {
+			if err := n.settle(ctx, old); err != nil && ctx.Err() == nil {
+				n.log.Warn("the outcome of undecided transactions is not known yet", "transactions", len(old), "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (n *Node) settle(ctx context.Context, ids []int64) error {
+	ctx, cancel := context.WithTimeout(ctx, settleEvery)
+	defer cancel()
+	var reply *fepb.OutcomesReply
+	err := n.cfg.Leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
+		reply, err = c.Outcomes(ctx, &fepb.OutcomesRequest{TxnIds: ids})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, o := range reply.Outcomes {
+		gone := txn.State(o.State) == txn.Aborted
+		if txn.State(o.State) == txn.Visible {
+			gone = true
+			for _, p := range o.Partitions {
+				gone = gone && n.Engine.PublishedVersion(p.PartitionId) >= p.Version
+			}
+		}
+		if gone {
+			if err := n.Engine.Abort(ctx, o.TxnId); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package be
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	behttp "dorisgo/be/http"
+	"dorisgo/block"
+	"dorisgo/doriserr"
+	"dorisgo/groupcommit"
+	"dorisgo/meta/priv"
+	"dorisgo/meta/txn"
+)
+
+// loader is what Stream Load needs of the node.
+type loader struct {
+	*loads
+	token string
+}
+
+var _ behttp.Loader = (*loader)(nil)
+
+// Authenticate implements behttp.Loader.
+func (l *loader) Authenticate(_ context.Context, user, password, token string) error {
+	if token != "" {
+		if l.token == "" || token != l.token {
+			return doriserr.New(doriserr.AccessDenied, "Invalid token: %s", token)
+		}
+		return nil
+	}
+	u, ok := l.catalog.User(user)
+	if !ok || !priv.CheckPassword(u, password) {
+		return doriserr.New(doriserr.AccessDenied, "Access denied for user '%s' (using password: %s)", user, yesNo(password != ""))
+	}
+	return nil
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "YES"
+	}
+	return "NO"
+}
+
+// Plan implements behttp.Loader. The copy of the catalog may be behind a CREATE
+// TABLE that the client just saw succeed: an unknown name is looked up again
+// once the copy has reached the leader's index.
+func (l *loader) Plan(ctx context.Context, user, db, table string) (*behttp.Plan, error) {
+	p, err := l.plan(user, db, table)
+	if doriserr.Is(err, doriserr.UnknownDatabase) || doriserr.Is(err, doriserr.UnknownTable) {
+		if l.catchUp(ctx) == nil {
+			p, err = l.plan(user, db, table)
+		}
+	}
+	return p, err
+}
+
+func (l *loader) plan(user, db, table string) (*behttp.Plan, error) {
+	d, ok := l.catalog.Database(db)
+	if !ok {
+		return nil, doriserr.New(doriserr.UnknownDatabase, "unknown database, database=%s", db)
+	}
+	t, ok := l.catalog.Table(d.ID, table)
+	if !ok {
+		return nil, doriserr.New(doriserr.UnknownTable, "unknown table, table=%s", table)
+	}
+	if user != "" {
+		u, ok := l.catalog.User(user)
+		if !ok || !priv.Allowed(u, priv.Load) {
+			return nil, doriserr.New(doriserr.NoPrivilege, "LOAD command denied to user '%s' for table '%s.%s'", user, db, table)
+		}
+	}
+	p := &behttp.Plan{DBID: d.ID, DBName: db, Table: t}
+	if zone, ok := l.catalog.Global("time_zone"); ok {
+		if loc, err := time.LoadLocation(zone); err == nil {
+			p.Location = loc
+		}
+	}
+	return p, nil
+}
+
+// catchUp waits until the copy has what the leader has now.
+func (l *loads) catchUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, schemaWait)
+	defer cancel()
+	index, err := l.sink.CatalogIndex(ctx)
+	if err != nil {
+		return err
+	}
+	return l.catalog.Wait(ctx, index)
+}
+
+// GroupCommit implements behttp.Loader.
+func (l *loader) GroupCommit(ctx context.Context, g *behttp.GroupLoad) (behttp.GroupResult, error) {
+	load := &groupcommit.Load{Table: l.groupTable(g.Plan.Table), Async: g.Async, RequestID: g.RequestID}
+	var ack groupcommit.Ack
+	var err error
+	if g.Own != nil {
+		load.Async = false
+		ack, err = l.groups.AddAlone(ctx, load, g.Own.Next)
+	} else {
+		load.Encoded, load.Rows, load.Bytes = block.AppendEncoded(nil, g.Block), g.Block.Rows(), int64(g.Block.Bytes())
+		ack, err = l.groups.Add(ctx, load)
+	}
+	if err != nil {
+		return behttp.GroupResult{}, err
+	}
+	return behttp.GroupResult{Label: ack.Label, TxnID: ack.TxnID, Async: ack.Async, Visible: ack.Visible}, nil
+}
+
+// Normal implements behttp.Loader.
+func (l *loader) Normal(ctx context.Context, n *behttp.NormalLoad) (behttp.NormalResult, error) {
+	start := time.Now()
+	tx, err := l.begin(ctx, n.Plan.Table, n.RequestID, n.Label, n.Timeout, txn.BackendStreaming)
+	if err != nil {
+		return behttp.NormalResult{}, labelError(err, n.Label)
+	}
+	res := behttp.NormalResult{TxnID: tx.ID, BeginTime: time.Since(start)}
+	w, err := l.sink.WriteStream(ctx, tx, n.Plan.Table, n.Blocks.Next)
+	if err != nil {
+		l.abort(ctx, tx, err)
+		return res, err
+	}
+	_, filtered := n.Counts()
+	start = time.Now()
+	out, err := l.sink.Commit(ctx, tx, w, filtered, l.sink.VisibleWait)
+	res.CommitTime = time.Since(start)
+	res.Visible = out.State == txn.Visible
+	return res, err
+}
+
+// labelError turns the FSM's refusal of a label into the form that carries the
+// transaction's id and state.
+func labelError(err error, label string) error {
+	if !doriserr.Is(err, doriserr.LabelExists) {
+		return err
+	}
+	text := err.Error()
+	e := &behttp.LabelExistsError{Label: label, State: between(text, "status [", "]")}
+	for _, c := range between(text, "txn [", "]") {
+		if c >= '0' && c <= '9' {
+			e.TxnID = e.TxnID*10 + int64(c-'0')
+		}
+	}
+	return e
+}
+
+func between(s, before, after string) string {
+	_, rest, ok := strings.Cut(s, before)
+	if !ok {
+		return ""
+	}
+	mid, _, _ := strings.Cut(rest, after)
+	return mid
+}

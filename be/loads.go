@@ -1,0 +1,170 @@
+package be
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"dorisgo/be/catalog"
+	"dorisgo/be/sink"
+	"dorisgo/block"
+	"dorisgo/doriserr"
+	"dorisgo/groupcommit"
+	"dorisgo/meta"
+	"dorisgo/meta/txn"
+	"dorisgo/rpc/bepb"
+	"dorisgo/rpc/fepb"
+)
+
+// The modes of a load on the wire.
+const (
+	modeOff   = 0
+	modeSync  = 1
+	modeAsync = 2
+)
+
+// schemaWait is how long a load waits for the catalog copy to reach the schema
+// that the FE planned it on.
+const schemaWait = 5 * time.Second
+
+// errSchema is Doris' text for a load that was planned on another schema.
+func errSchema() error {
+	return doriserr.New(doriserr.SchemaChanged, "schema version not match, maybe a schema change is in process. Please retry this load manually.")
+}
+
+// loads runs loads on this BE: those of FEs' streams, and Stream Loads.
+type loads struct {
+	catalog *catalog.Catalog
+	groups  *groupcommit.Manager
+	sink    *sink.Sink
+
+	mu     sync.RWMutex
+	tables map[int64]groupTable
+}
+
+// groupTable remembers the group commit form of a table: it must be the same
+// object while the table does not change.
+type groupTable struct {
+	of    *meta.Table
+	group *groupcommit.Table
+}
+
+// handle is the peer.LoadHandler.
+func (l *loads) handle(ctx context.Context, item *bepb.LoadItem, reply func(*bepb.LoadReply)) {
+	go func() {
+		r, err := l.load(ctx, item)
+		if err != nil {
+			r = &bepb.LoadReply{ErrorKind: int32(doriserr.KindOf(err)) + 1, Error: err.Error()}
+		}
+		r.Seq = item.Seq
+		reply(r)
+	}()
+}
+
+func (l *loads) load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error) {
+	t, err := l.table(ctx, item.TableId, item.SchemaVersion)
+	if err != nil {
+		return nil, err
+	}
+	if len(item.RequestId) != 16 {
+		return nil, doriserr.New(doriserr.Internal, "a load came without a request id")
+	}
+	if item.Mode == modeOff {
+		return l.normal(ctx, t, item)
+	}
+	ack, err := l.groups.Add(ctx, &groupcommit.Load{
+		Table: l.groupTable(t), Async: item.Mode == modeAsync, RequestID: [16]byte(item.RequestId),
+		Encoded: item.Block, Rows: int(item.Rows), Bytes: item.Bytes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &bepb.LoadReply{Label: ack.Label, TxnId: ack.TxnID, Group: true, Index: ack.Index, State: int32(txn.Prepare)}
+	switch {
+	case ack.Visible:
+		r.State = int32(txn.Visible)
+	case !ack.Async:
+		r.State = int32(txn.Committed)
+	}
+	return r, nil
+}
+
+// table is the table as the load was planned on it.
+func (l *loads) table(ctx context.Context, id int64, schema int32) (*meta.Table, error) {
+	t, ok := l.catalog.TableByID(id)
+	if !ok || t.SchemaVersion < schema {
+		wait, cancel := context.WithTimeout(ctx, schemaWait)
+		defer cancel()
+		err := l.catalog.Until(wait, func() bool {
+			t, ok = l.catalog.TableByID(id)
+			return ok && t.SchemaVersion >= schema
+		})
+		if err != nil {
+			return nil, doriserr.New(doriserr.SchemaChanged, "table %d with schema version %d is not known to this backend: it was dropped, or the catalog is late", id, schema)
+		}
+	}
+	if t.SchemaVersion != schema {
+		return nil, errSchema()
+	}
+	return t, nil
+}
+
+func (l *loads) groupTable(t *meta.Table) *groupcommit.Table {
+	l.mu.RLock()
+	g, ok := l.tables[t.ID]
+	l.mu.RUnlock()
+	if ok && g.of == t {
+		return g.group
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if g := l.tables[t.ID]; g.of == t {
+		return g.group
+	}
+	g = groupTable{of: t, group: sink.GroupTable(t)}
+	l.tables[t.ID] = g
+	return g.group
+}
+
+// normal runs a load as a transaction of its own.
+func (l *loads) normal(ctx context.Context, t *meta.Table, item *bepb.LoadItem) (*bepb.LoadReply, error) {
+	rows := block.New(sink.Types(t))
+	if _, err := block.DecodeAppend(rows, item.Block); err != nil {
+		return nil, err
+	}
+	tx, err := l.begin(ctx, t, [16]byte(item.RequestId), item.Label, time.Duration(item.TimeoutMs)*time.Millisecond, txn.InsertStreaming)
+	if err != nil {
+		return nil, err
+	}
+	out, err := l.finish(ctx, tx, t, rows, item.Filtered)
+	if err != nil {
+		return nil, err
+	}
+	return &bepb.LoadReply{Label: tx.Label, TxnId: tx.ID, State: int32(out.State), Index: out.Index}, nil
+}
+
+func (l *loads) begin(ctx context.Context, t *meta.Table, id [16]byte, label string, timeout time.Duration, source txn.Source) (sink.Txn, error) {
+	return l.sink.Begin(ctx, &fepb.BeginRequest{
+		RequestId: id[:], DbId: t.DBID, TableId: t.ID, TableEpoch: t.Epoch, SchemaVersion: t.SchemaVersion,
+		Label: label, TimeoutMs: max(timeout.Milliseconds(), 1000), Source: int32(source),
+	})
+}
+
+// finish writes and commits. A write that failed aborts the transaction: no
+// commit was asked for, so nothing of it can become visible.
+func (l *loads) finish(ctx context.Context, tx sink.Txn, t *meta.Table, rows *block.Block, filtered int64) (sink.Outcome, error) {
+	w, err := l.sink.Write(ctx, tx, t, rows, false)
+	if err != nil {
+		l.abort(ctx, tx, err)
+		return sink.Outcome{}, err
+	}
+	return l.sink.Commit(ctx, tx, w, filtered, l.sink.VisibleWait)
+}
+
+// abort ends a transaction although its load's time may be up.
+func (l *loads) abort(ctx context.Context, tx sink.Txn, why error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	// A failure leaves the transaction to its time-out: nothing of it is lost.
+	_ = l.sink.Abort(ctx, tx, why.Error())
+}

@@ -1,0 +1,328 @@
+package be
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"google.golang.org/grpc"
+
+	"dorisgo/be/catalog"
+	bemetrics "dorisgo/be/metrics"
+	berpc "dorisgo/be/rpc"
+	"dorisgo/be/sink"
+	"dorisgo/doriserr"
+	"dorisgo/duck"
+	"dorisgo/groupcommit"
+	"dorisgo/groupcommit/wal"
+	"dorisgo/query/exec"
+	"dorisgo/rpc/bepb"
+	"dorisgo/rpc/fepb"
+	"dorisgo/rpc/peer"
+	"dorisgo/storage"
+)
+
+// Config is what a Node is started with.
+type Config struct {
+	// FS is the disk of roots and WALs; Parquet files need the real one.
+	FS vfs.FS
+	// Roots are the storage roots, WALDirs the directories of the WAL.
+	Roots, WALDirs []string
+	// Host is the name that FEs and other BEs dial; clients are redirected to
+	// it too.
+	Host string
+	// HeartbeatPort is the port that operators name the BE by.
+	HeartbeatPort int
+	// RPC and HTTP are the listeners; RPC may be an in-process pipe, which
+	// RPCPort then names.
+	RPC     net.Listener
+	RPCPort int
+	HTTP    net.Listener
+	// Leader reaches the FEs, Pool the other nodes.
+	Leader *peer.Leader
+	Pool   *peer.Pool
+	// Token is the cluster's.
+	Token      string
+	AcceptLoss []string
+	Version    string
+	Logger     *slog.Logger
+
+	WAL         wal.Options
+	Groups      groupcommit.Options
+	Storage     storage.Options
+	Duck        duck.Options
+	FlushMemory int64
+	Heartbeat   time.Duration
+	// NewHTTP makes the HTTP handler over the node.
+	NewHTTP func(n *Node) (http.Handler, error)
+}
+
+// Node is one life of a backend.
+type Node struct {
+	cfg     Config
+	log     *slog.Logger
+	ID      int64
+	Epoch   uint64
+	Catalog *catalog.Catalog
+	Engine  *storage.Engine
+	WALs    *wal.Manager
+	Groups  *groupcommit.Manager
+	Metrics *bemetrics.Metrics
+
+	queries, flushes *duck.DB
+	loads            *loads
+	sink             *sink.Sink
+	rpc              *grpc.Server
+	http             *http.Server
+	identity         identity
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	failed chan error
+}
+
+// Start opens the directories, registers with the FE and serves. ctx bounds the
+// start alone. On an error nothing stays open.
+func Start(ctx context.Context, cfg Config) (n *Node, err error) {
+	if cfg.FS == nil {
+		cfg.FS = vfs.Default
+	}
+	if cfg.Heartbeat <= 0 {
+		cfg.Heartbeat = time.Second
+	}
+	n = &Node{cfg: cfg, log: cfg.Logger, Catalog: catalog.New(), failed: make(chan error, 1)}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	defer func() {
+		if err != nil {
+			n.close()
+		}
+	}()
+	if err := n.open(ctx); err != nil {
+		return nil, err
+	}
+	found, err := n.WALs.Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot look through the WAL directories: %w", err)
+	}
+	if err := n.register(ctx, found); err != nil {
+		return nil, err
+	}
+	n.wg.Go(func() { n.Catalog.Follow(n.ctx, cfg.Leader, n.ID, n.log) })
+	if err := n.Catalog.Wait(ctx, 0); err != nil {
+		return nil, err
+	}
+	return n, n.serve()
+}
+
+// open opens the storage, the WAL directories and DuckDB.
+func (n *Node) open(ctx context.Context) (err error) {
+	n.cfg.Duck.Logger, n.cfg.WAL.Logger, n.cfg.Storage.Logger = n.log, n.log, n.log
+	if n.queries, err = duck.Open(n.cfg.Duck); err != nil {
+		return fmt.Errorf("cannot open the query engine: %w", err)
+	}
+	flush := n.cfg.Duck
+	flush.MaxConcurrent, flush.Threads = 1, 1
+	if n.cfg.FlushMemory > 0 {
+		flush.MemoryLimitBytes = n.cfg.FlushMemory
+	}
+	if n.flushes, err = duck.Open(flush); err != nil {
+		return fmt.Errorf("cannot open the engine of flushes: %w", err)
+	}
+	so := n.cfg.Storage
+	so.FS = n.cfg.FS
+	if so.Codec == nil {
+		so.Codec = parquet{n.flushes}
+	}
+	for _, r := range n.cfg.Roots {
+		so.Roots = append(so.Roots, storage.Root{Path: r})
+	}
+	if n.Engine, err = storage.Open(ctx, so); err != nil {
+		return fmt.Errorf("cannot open the storage: %w", err)
+	}
+	if n.WALs, err = wal.Open(n.cfg.FS, n.cfg.WALDirs, n.cfg.WAL); err != nil {
+		return fmt.Errorf("cannot open the WAL directories: %w", err)
+	}
+	if n.identity, err = readIdentity(n.cfg.FS, n.cfg.Roots); err != nil {
+		return err
+	}
+	return writeIdentity(n.cfg.FS, n.cfg.Roots, n.identity)
+}
+
+// register makes this life known to the FE and lets the directories remember
+// it before anything is written under its boot epoch.
+func (n *Node) register(ctx context.Context, found []wal.FileInfo) error {
+	id := make([]byte, 16)
+	if _, err := rand.Read(id); err != nil {
+		return fmt.Errorf("cannot make a request id: %w", err)
+	}
+	r := &fepb.RegisterRequest{
+		RequestId: id, Uuid: n.identity.UUID, Host: n.cfg.Host, HttpPort: int32(port(n.cfg.HTTP)), RpcPort: int32(n.cfg.RPCPort),
+		HeartbeatPort: int32(n.cfg.HeartbeatPort), Version: n.cfg.Version, AcceptLoss: n.cfg.AcceptLoss, ClusterId: n.identity.ClusterID,
+	}
+	for _, d := range n.Engine.Roots() {
+		r.Dirs = append(r.Dirs, &fepb.Dir{Uuid: d.UUID.String(), Path: d.Path})
+		r.LastBootEpoch = max(r.LastBootEpoch, d.BootEpoch)
+	}
+	for _, d := range n.WALs.Dirs() {
+		r.Dirs = append(r.Dirs, &fepb.Dir{Uuid: d.UUID, Path: d.Path, Wal: true})
+		r.LastBootEpoch = max(r.LastBootEpoch, d.BootEpoch)
+	}
+	for _, f := range found {
+		if f.TxnID != 0 {
+			r.Wals = append(r.Wals, f.TxnID)
+		}
+	}
+	var reply *fepb.RegisterReply
+	err := n.cfg.Leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
+		reply, err = c.Register(ctx, r)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("the frontend did not register this backend: %w", err)
+	}
+	n.ID, n.Epoch = reply.BackendId, reply.BootEpoch
+	n.identity.ClusterID, n.identity.MetaEpoch = reply.ClusterId, reply.MetaEpoch
+	if err := writeIdentity(n.cfg.FS, n.cfg.Roots, n.identity); err != nil {
+		return err
+	}
+	return errors.Join(n.Engine.SetBootEpoch(ctx, n.Epoch), n.WALs.SetBootEpoch(n.Epoch))
+}
+
+// serve starts everything that answers.
+func (n *Node) serve() error {
+	cfg := n.cfg
+	peers := &berpc.Peers{Self: n.ID, Engine: n.Engine, Catalog: n.Catalog, Pool: cfg.Pool}
+	n.sink = sink.New(sink.Identity{BackendID: n.ID, BootEpoch: n.Epoch, Name: "BE: " + cfg.Host}, cfg.Leader, peers, n.log)
+	n.Metrics = bemetrics.New(n.Engine, n.WALs)
+	g := cfg.Groups
+	g.WAL, g.Sink, g.Logger = n.WALs, sink.Groups{Sink: n.sink, Catalog: n.Catalog, TimeoutMultiplier: 10}, n.log
+	g.ClusterID, g.MetaEpoch, g.BackendUUID, g.BackendID = n.identity.ClusterID, n.identity.MetaEpoch, n.identity.UUID, n.ID
+	g.Events = n.Metrics.Events(n.log)
+	var err error
+	if n.Groups, err = groupcommit.New(g); err != nil {
+		return err
+	}
+	n.Metrics.Watch(n.Groups)
+	n.loads = &loads{catalog: n.Catalog, groups: n.Groups, sink: n.sink, tables: map[int64]groupTable{}}
+	n.rpc = peer.NewServer(cfg.Token)
+	bepb.RegisterBackendServer(n.rpc, &berpc.Server{
+		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, WALs: n.WALs.Counts,
+		Exec: &exec.Executor{Self: n.ID, Storage: n.Engine, Peers: peers, Duck: n.queries},
+	})
+	n.run("gRPC", func() error { return n.rpc.Serve(cfg.RPC) })
+	n.run("group commit recovery", func() error { return n.Groups.Recover(n.ctx) })
+	n.run("storage background work", func() error { return n.Engine.Run(n.ctx) })
+	n.wg.Go(func() { n.heartbeats(n.ctx) })
+	n.wg.Go(func() { n.settlePending(n.ctx) })
+	if cfg.NewHTTP == nil {
+		return nil
+	}
+	h, err := cfg.NewHTTP(n)
+	if err != nil {
+		return err
+	}
+	n.http = &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
+	n.run("HTTP", func() error {
+		if err := n.http.Serve(cfg.HTTP); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	return nil
+}
+
+// run owns a goroutine whose failure ends the node.
+func (n *Node) run(what string, f func() error) {
+	n.wg.Go(func() {
+		if err := f(); err != nil && n.ctx.Err() == nil {
+			n.fail(fmt.Errorf("%s: %w", what, err))
+		}
+	})
+}
+
+func (n *Node) fail(err error) {
+	select {
+	case n.failed <- err:
+	default:
+	}
+}
+
+// Failed gives the error that makes the node unfit to go on: the process stops.
+func (n *Node) Failed() <-chan error { return n.failed }
+
+// Host is the address that clients are redirected to.
+func (n *Node) Host() string { return n.cfg.Host }
+
+// Loader is what Stream Load needs.
+func (n *Node) Loader() *loader { return &loader{loads: n.loads, token: n.cfg.Token} }
+
+// Stop answers waiting clients, commits open groups or leaves them in their
+// WAL, and closes everything; ctx bounds the first two.
+func (n *Node) Stop(ctx context.Context) error {
+	var errs []error
+	if n.Groups != nil {
+		if err := n.Groups.Stop(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("group commit: %w", err))
+		}
+	}
+	if n.http != nil {
+		if err := n.http.Shutdown(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("HTTP: %w", err), n.http.Close())
+		}
+	}
+	return errors.Join(append(errs, n.close())...)
+}
+
+// close ends what is open, in the order that lets each part finish.
+func (n *Node) close() error {
+	n.cancel()
+	var errs []error
+	if n.Groups != nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		// Stop was called with its bound before; here it only ends what is left.
+		_ = n.Groups.Stop(ctx)
+	}
+	if n.rpc != nil {
+		n.rpc.Stop()
+	}
+	if n.http != nil {
+		errs = append(errs, n.http.Close())
+	}
+	n.wg.Wait()
+	if n.WALs != nil {
+		errs = append(errs, n.WALs.Close())
+	}
+	if n.Engine != nil {
+		errs = append(errs, n.Engine.Close())
+	}
+	for _, db := range []*duck.DB{n.queries, n.flushes} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func port(l net.Listener) int {
+	if l == nil {
+		return 0
+	}
+	if _, p, err := net.SplitHostPort(l.Addr().String()); err == nil {
+		if n, err := strconv.Atoi(p); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+var errStale = doriserr.New(doriserr.StaleEpoch, "another process registered as this backend: this one must stop")

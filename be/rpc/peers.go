@@ -1,0 +1,104 @@
+package rpc
+
+import (
+	"context"
+	"net"
+	"strconv"
+
+	"dorisgo/be/catalog"
+	"dorisgo/doriserr"
+	"dorisgo/rpc/bepb"
+	"dorisgo/rpc/peer"
+	"dorisgo/storage"
+	"dorisgo/storage/rowset"
+)
+
+// writeChunk is the size at which rowsets for another BE are sent on.
+const writeChunk = 4 << 20
+
+// Peers reaches backends by id: this one directly, others by gRPC.
+type Peers struct {
+	Self    int64
+	Engine  *storage.Engine
+	Catalog *catalog.Catalog
+	Pool    *peer.Pool
+}
+
+func (p *Peers) client(id int64) (bepb.BackendClient, error) {
+	b, ok := p.Catalog.Backend(id)
+	if !ok {
+		return nil, doriserr.New(doriserr.NoBackend, "Backend [%d] does not exist", id)
+	}
+	conn, err := p.Pool.Conn(net.JoinHostPort(b.Host, strconv.Itoa(b.RPCPort)))
+	if err != nil {
+		return nil, err
+	}
+	return bepb.NewBackendClient(conn), nil
+}
+
+// WriteRowsets stores rowsets on a backend, durably.
+func (p *Peers) WriteRowsets(ctx context.Context, id int64, r *bepb.WriteRowsetsRequest) error {
+	if id == p.Self {
+		return write(ctx, p.Engine, r)
+	}
+	c, err := p.client(id)
+	if err != nil {
+		return err
+	}
+	stream, err := c.WriteRowsets(ctx)
+	if err != nil {
+		return doriserr.FromStatus(err)
+	}
+	rowsets := r.Rowsets
+	for first := true; first || len(rowsets) > 0; first = false {
+		n, size := 0, 0
+		for n < len(rowsets) && (n == 0 || size < writeChunk) {
+			size += len(rowsets[n].Data)
+			n++
+		}
+		part := &bepb.WriteRowsetsRequest{
+			TxnId: r.TxnId, OwnerEpoch: r.OwnerEpoch, TableId: r.TableId, SchemaVersion: r.SchemaVersion,
+			Columns: r.Columns, Rowsets: rowsets[:n], Replay: r.Replay,
+		}
+		if err := stream.Send(part); err != nil {
+			break // CloseAndRecv has the reason
+		}
+		rowsets = rowsets[n:]
+	}
+	_, err = stream.CloseAndRecv()
+	return doriserr.FromStatus(err)
+}
+
+// Scan streams rows of another backend's tablets.
+func (p *Peers) Scan(ctx context.Context, id int64, r *bepb.ScanRequest) (bepb.Backend_ScanClient, error) {
+	c, err := p.client(id)
+	if err != nil {
+		return nil, err
+	}
+	return c.Scan(ctx, r)
+}
+
+// write stores one request's rowsets in one batch for each root.
+func write(ctx context.Context, e *storage.Engine, r *bepb.WriteRowsetsRequest) error {
+	cols := make([]storage.ColumnDesc, len(r.Columns))
+	for i, c := range r.Columns {
+		cols[i] = storage.ColumnDesc{UniqueID: c.UniqueId, Name: c.Name, Type: columnType(c), Nullable: c.Nullable, Key: c.Key}
+	}
+	pending := make([]storage.PendingRowset, len(r.Rowsets))
+	for i, rs := range r.Rowsets {
+		if len(rs.Id) != len(rowset.ID{}) {
+			return doriserr.New(doriserr.Corrupt, "a rowset id has %d bytes, not %d", len(rs.Id), len(rowset.ID{}))
+		}
+		pending[i] = storage.PendingRowset{
+			RowsetMeta: storage.RowsetMeta{
+				ID: rowset.ID(rs.Id), TabletID: rs.TabletId, PartitionID: rs.PartitionId, TxnID: r.TxnId, SchemaVersion: r.SchemaVersion,
+				Columns: cols, Rows: rs.Rows, Bytes: int64(len(rs.Data)), Checksum: rs.Checksum,
+			},
+			Data: rs.Data,
+		}
+	}
+	if r.Replay {
+		return e.WriteReplayed(ctx, r.TxnId, r.OwnerEpoch, pending)
+	}
+	return e.WritePending(ctx, r.TxnId, r.OwnerEpoch, pending)
+}

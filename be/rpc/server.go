@@ -1,0 +1,143 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+
+	"dorisgo/doriserr"
+	"dorisgo/query/exec"
+	"dorisgo/rpc/bepb"
+	"dorisgo/rpc/peer"
+	"dorisgo/storage"
+	"dorisgo/storage/rowset"
+	"dorisgo/value"
+)
+
+// Server implements bepb.BackendServer.
+type Server struct {
+	bepb.UnimplementedBackendServer
+	Engine *storage.Engine
+	Exec   *exec.Executor
+	// Loads takes the INSERTs of FEs; it must not block.
+	Loads peer.LoadHandler
+	// WALs counts the WAL files of each table.
+	WALs   func() map[int64]int
+	Logger *slog.Logger
+
+	orders orders
+}
+
+// orders refuses what a deposed leader sends (docs/protocol.md, rule 12).
+// Publish needs no memory across restarts: the storage compares transaction
+// and rowsets of each version.
+type orders struct {
+	mu        sync.Mutex
+	metaEpoch uint64
+	term      uint64
+}
+
+func (o *orders) check(metaEpoch, term uint64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if metaEpoch < o.metaEpoch || metaEpoch == o.metaEpoch && term < o.term {
+		return doriserr.New(doriserr.StaleEpoch, "the order is of meta epoch %d, term %d; this backend has seen %d, %d", metaEpoch, term, o.metaEpoch, o.term)
+	}
+	o.metaEpoch, o.term = metaEpoch, term
+	return nil
+}
+
+func columnType(c *bepb.ColumnDesc) value.Type { return exec.Type(c) }
+
+// Load implements bepb.BackendServer.
+func (s *Server) Load(stream bepb.Backend_LoadServer) error { return peer.ServeLoads(stream, s.Loads) }
+
+// WriteRowsets implements bepb.BackendServer.
+func (s *Server) WriteRowsets(stream bepb.Backend_WriteRowsetsServer) error {
+	for {
+		r, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return stream.SendAndClose(&bepb.WriteRowsetsReply{})
+		}
+		if err != nil {
+			return err
+		}
+		if err := write(stream.Context(), s.Engine, r); err != nil {
+			return doriserr.ToStatus(err)
+		}
+	}
+}
+
+// Publish implements bepb.BackendServer. A transaction is done when all of its
+// versions in the request are published here; after a failure in a partition
+// the later versions of that partition are not tried.
+func (s *Server) Publish(ctx context.Context, r *bepb.PublishRequest) (*bepb.PublishReply, error) {
+	if err := s.orders.check(r.MetaEpoch, r.Term); err != nil {
+		return nil, doriserr.ToStatus(err)
+	}
+	reply := &bepb.PublishReply{Failed: map[int64]string{}}
+	stuck := map[int64]error{}
+	seen := map[int64]bool{}
+	for _, v := range r.Versions {
+		err := stuck[v.PartitionId]
+		if err == nil {
+			err = s.publish(ctx, v)
+		}
+		if err != nil {
+			stuck[v.PartitionId] = err
+			reply.Failed[v.TxnId] = err.Error()
+		}
+		seen[v.TxnId] = true
+	}
+	for id := range seen {
+		if _, failed := reply.Failed[id]; !failed {
+			reply.DoneTxnIds = append(reply.DoneTxnIds, id)
+		}
+	}
+	return reply, nil
+}
+
+func (s *Server) publish(ctx context.Context, v *bepb.PublishVersion) error {
+	p := storage.Publish{PartitionID: v.PartitionId, Version: v.Version, TxnID: v.TxnId}
+	for _, t := range v.Tablets {
+		if len(t.RowsetId) != len(rowset.ID{}) {
+			return doriserr.New(doriserr.Corrupt, "a rowset id has %d bytes", len(t.RowsetId))
+		}
+		p.Tablets = append(p.Tablets, storage.PublishTablet{TabletID: t.TabletId, RowsetID: rowset.ID(t.RowsetId)})
+	}
+	return s.Engine.Publish(ctx, p)
+}
+
+// AbortTxn implements bepb.BackendServer.
+func (s *Server) AbortTxn(ctx context.Context, r *bepb.AbortTxnRequest) (*bepb.AbortTxnReply, error) {
+	if err := s.orders.check(r.MetaEpoch, r.Term); err != nil {
+		return nil, doriserr.ToStatus(err)
+	}
+	for _, id := range r.TxnIds {
+		if err := s.Engine.Abort(ctx, id); err != nil {
+			return nil, doriserr.ToStatus(err)
+		}
+	}
+	return &bepb.AbortTxnReply{}, nil
+}
+
+// Query implements bepb.BackendServer.
+func (s *Server) Query(r *bepb.QueryRequest, stream bepb.Backend_QueryServer) error {
+	return doriserr.ToStatus(s.Exec.Query(stream.Context(), r, stream.Send))
+}
+
+// Scan implements bepb.BackendServer.
+func (s *Server) Scan(r *bepb.ScanRequest, stream bepb.Backend_ScanServer) error {
+	return doriserr.ToStatus(s.Exec.Scan(stream.Context(), r, stream.Send))
+}
+
+// Status implements bepb.BackendServer.
+func (s *Server) Status(context.Context, *bepb.StatusRequest) (*bepb.StatusReply, error) {
+	reply := &bepb.StatusReply{Wals: map[int64]int64{}}
+	for table, n := range s.WALs() {
+		reply.Wals[table] = int64(n)
+	}
+	return reply, nil
+}

@@ -1,0 +1,111 @@
+// Package backends is an FE's way to BEs: one long-lived load stream to each,
+// calls for queries and orders.
+package backends
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"sync"
+
+	"dorisgo/doriserr"
+	"dorisgo/meta"
+	"dorisgo/rpc/bepb"
+	"dorisgo/rpc/peer"
+)
+
+// Backends implements exec.Backends and txnmgr.Orders. It is safe for
+// concurrent use; Close ends the load streams.
+type Backends struct {
+	pool *peer.Pool
+
+	mu     sync.Mutex
+	loads  map[string]*peer.LoadClient
+	closed bool
+}
+
+// New returns a Backends over the node's connections.
+func New(pool *peer.Pool) *Backends {
+	return &Backends{pool: pool, loads: map[string]*peer.LoadClient{}}
+}
+
+// Addr is a BE's gRPC address.
+func Addr(b *meta.Backend) string { return net.JoinHostPort(b.Host, strconv.Itoa(b.RPCPort)) }
+
+func (b *Backends) client(be *meta.Backend) (bepb.BackendClient, error) {
+	conn, err := b.pool.Conn(Addr(be))
+	if err != nil {
+		return nil, err
+	}
+	return bepb.NewBackendClient(conn), nil
+}
+
+// Load sends one load on the BE's stream and waits for its answer.
+func (b *Backends) Load(ctx context.Context, be *meta.Backend, item *bepb.LoadItem) (*bepb.LoadReply, error) {
+	c, err := b.stream(be)
+	if err != nil {
+		return nil, err
+	}
+	return c.Send(ctx, item)
+}
+
+func (b *Backends) stream(be *meta.Backend) (*peer.LoadClient, error) {
+	addr := Addr(be)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, doriserr.New(doriserr.Stopping, "the frontend is stopping")
+	}
+	if c := b.loads[addr]; c != nil {
+		return c, nil
+	}
+	cl, err := b.client(be)
+	if err != nil {
+		return nil, err
+	}
+	c := peer.NewLoadClient(func(ctx context.Context) (bepb.Backend_LoadClient, error) { return cl.Load(ctx) })
+	b.loads[addr] = c
+	return c, nil
+}
+
+// Query starts a statement on its coordinator.
+func (b *Backends) Query(ctx context.Context, be *meta.Backend, r *bepb.QueryRequest) (bepb.Backend_QueryClient, error) {
+	c, err := b.client(be)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.Query(ctx, r)
+	return s, doriserr.FromStatus(err)
+}
+
+// Status asks a BE for its WAL counts.
+func (b *Backends) Status(ctx context.Context, be *meta.Backend) (*bepb.StatusReply, error) {
+	c, err := b.client(be)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.Status(ctx, &bepb.StatusRequest{})
+	return r, doriserr.FromStatus(err)
+}
+
+// Publish orders a BE to publish versions.
+func (b *Backends) Publish(ctx context.Context, be *meta.Backend, r *bepb.PublishRequest) (*bepb.PublishReply, error) {
+	c, err := b.client(be)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := c.Publish(ctx, r)
+	return reply, doriserr.FromStatus(err)
+}
+
+// Close ends the load streams; loads that wait fail as LoadClient says.
+func (b *Backends) Close() {
+	b.mu.Lock()
+	b.closed = true
+	loads := b.loads
+	b.loads = map[string]*peer.LoadClient{}
+	b.mu.Unlock()
+	for _, c := range loads {
+		c.Close()
+	}
+}

@@ -1,0 +1,192 @@
+package exec
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"dorisgo/doriserr"
+	"dorisgo/fe/mysql"
+	"dorisgo/fe/session"
+	"dorisgo/meta"
+	"dorisgo/router"
+	"dorisgo/rpc/bepb"
+)
+
+// Node is the replicated state, as raftfsm.Node is.
+type Node interface {
+	View(f func(*meta.State))
+	AppliedIndex() uint64
+	WaitApplied(ctx context.Context, index uint64) error
+	Leader() (id, addr string, ok bool)
+	IsLeader() bool
+}
+
+// Changer changes the state, on this FE or through the leader, and returns when
+// this FE has applied the change.
+type Changer interface {
+	Change(ctx context.Context, c meta.Command) (meta.Result, error)
+}
+
+// Backends sends work to BEs.
+type Backends interface {
+	Load(ctx context.Context, be *meta.Backend, item *bepb.LoadItem) (*bepb.LoadReply, error)
+	Query(ctx context.Context, be *meta.Backend, r *bepb.QueryRequest) (bepb.Backend_QueryClient, error)
+	Status(ctx context.Context, be *meta.Backend) (*bepb.StatusReply, error)
+}
+
+// Auditor hears of finished statements.
+type Auditor interface {
+	Statement(e *AuditEntry)
+}
+
+// AuditEntry is one line of the audit log.
+type AuditEntry struct {
+	Time       time.Time
+	ConnID     uint32
+	User, DB   string
+	RemoteHost string
+	QueryID    string
+	Statement  []byte
+	Elapsed    time.Duration
+	Rows       int64
+	Prepared   bool
+	Err        error
+}
+
+// Settings are the FE's configuration for SHOW and ADMIN SET.
+type Settings interface {
+	List() [][2]string
+	Set(key, value string) error
+}
+
+// Config is what a Server works with.
+type Config struct {
+	Node     Node
+	Changer  Changer
+	Backends Backends
+	Groups   *router.Groups
+	Settings Settings
+	Audit    Auditor
+	Logger   *slog.Logger
+	// DefaultReplicationNum is the replication_num of tables that name none.
+	DefaultReplicationNum int32
+	// Self describes this FE.
+	Self Self
+	// Processes lists and kills connections; it is set before the first one.
+	Processes *mysql.Server
+	// Beats are the newest heartbeats of BEs, empty on an FE that does not lead.
+	Beats func() map[int64]time.Time
+}
+
+// Self is this FE for SHOW and functions.
+type Self struct {
+	ID      string
+	Host    string
+	Version string
+}
+
+// Server makes the sessions. It is safe for concurrent use.
+type Server struct {
+	Config
+	next    router.RoundRobin
+	globals atomic.Pointer[globals]
+}
+
+type globals struct {
+	// of is the map that the values were made from; the state replaces it.
+	of     *map[string]string
+	index  uint64
+	values *session.Globals
+}
+
+// New returns a Server.
+func New(cfg Config) *Server { return &Server{Config: cfg} }
+
+// Globals are the present global variables.
+func (s *Server) Globals() *session.Globals {
+	old := s.globals.Load()
+	var vars map[string]string
+	var index uint64
+	s.Node.View(func(st *meta.State) {
+		index = st.CatalogIndex()
+		if old == nil || old.index != index {
+			vars = st.GlobalVars()
+		}
+	})
+	if old != nil && old.index == index {
+		return old.values
+	}
+	values, err := session.NewGlobals(vars)
+	if err != nil {
+		s.Logger.Warn("some global variables are not known to this version", "err", err)
+	}
+	s.globals.Store(&globals{index: index, values: values})
+	return values
+}
+
+// Credential implements mysql.Handler.
+func (s *Server) Credential(_ context.Context, user string, _ net.Addr) (c mysql.Credential, found bool, err error) {
+	s.Node.View(func(st *meta.State) {
+		if u := st.User(user); u != nil {
+			c, found = mysql.Credential{Native: u.NativeHash, SHA2: u.SHA2Hash}, true
+		}
+	})
+	return c, found, nil
+}
+
+// Connect implements mysql.Handler.
+func (s *Server) Connect(_ context.Context, info *mysql.ConnInfo) (mysql.Session, error) {
+	return newSession(s, info)
+}
+
+// backends are the BEs as the router sees them, and by id.
+func (s *Server) backends() (list []router.Backend, byID map[int64]*meta.Backend) {
+	byID = map[int64]*meta.Backend{}
+	s.Node.View(func(st *meta.State) {
+		for _, b := range st.Backends() {
+			list = append(list, router.Backend{ID: b.ID, Alive: b.Alive, Decommissioned: b.Decommissioned})
+			byID[b.ID] = b
+		}
+	})
+	return list, byID
+}
+
+// database is a database by name, or the error that there is none.
+func (s *Server) database(name string) (*meta.Database, error) {
+	if name == "" {
+		return nil, doriserr.New(doriserr.NoDatabase, "No database selected")
+	}
+	var db *meta.Database
+	s.Node.View(func(st *meta.State) { db = st.DatabaseByName(name) })
+	if db == nil && !virtualDB(name) {
+		return nil, doriserr.New(doriserr.UnknownDatabase, "Unknown database '%s'", name)
+	}
+	return db, nil
+}
+
+// table is a table by name, or the error that there is none.
+func (s *Server) table(dbName, name string) (*meta.Database, *meta.Table, error) {
+	db, err := s.database(dbName)
+	if err != nil {
+		return nil, nil, err
+	}
+	if db == nil {
+		return nil, nil, unknownTable(dbName, name)
+	}
+	var t *meta.Table
+	s.Node.View(func(st *meta.State) { t = st.TableByName(db.ID, name) })
+	if t == nil {
+		return nil, nil, unknownTable(dbName, name)
+	}
+	return db, t, nil
+}
+
+func unknownTable(db, name string) error {
+	return doriserr.New(doriserr.UnknownTable, "Unknown table '%s' in database '%s'", name, db)
+}
+
+// virtualDB reports the databases that exist without a catalog entry.
+func virtualDB(name string) bool { return name == "information_schema" || name == "mysql" }

@@ -1,0 +1,289 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"dorisgo/block"
+	"dorisgo/doriserr"
+	"dorisgo/duck"
+	"dorisgo/rpc/bepb"
+	"dorisgo/storage"
+	"dorisgo/value"
+)
+
+// Storage pins tablets; storage.Engine implements it.
+type Storage interface {
+	Snapshot(ctx context.Context, partitionID, tabletID, version int64) (*storage.Snapshot, error)
+	WaitPublished(ctx context.Context, partitionID, version int64) error
+}
+
+// Peers reach the other BEs of a query.
+type Peers interface {
+	Scan(ctx context.Context, backendID int64, r *bepb.ScanRequest) (bepb.Backend_ScanClient, error)
+}
+
+// Executor runs fragments. It is safe for concurrent use.
+type Executor struct {
+	Self    int64
+	Storage Storage
+	Peers   Peers
+	Duck    *duck.DB
+}
+
+// publishWait is how long a read waits for a version that the FE has and this
+// BE does not: after a restart it is on its way.
+const publishWait = 10 * time.Second
+
+// Query runs a statement as its coordinator. send gets the columns first, then
+// the rows, and is called by one goroutine.
+func (e *Executor) Query(ctx context.Context, r *bepb.QueryRequest, send func(*bepb.QueryChunk) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	q := &duck.Query{SQL: r.Sql}
+	var pins pins
+	defer pins.close()
+	for _, t := range r.Tables {
+		in, err := e.input(ctx, r.QueryId, t, &pins)
+		if err != nil {
+			return err
+		}
+		q.Tables = append(q.Tables, *in)
+	}
+	rows, err := e.Duck.Query(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	head := &bepb.QueryChunk{}
+	for _, c := range rows.Columns() {
+		head.Columns = append(head.Columns, columnPB(c.Name, c.Type))
+	}
+	if err := send(head); err != nil {
+		return err
+	}
+	return stream(ctx, rows, func(p []byte) error { return send(&bepb.QueryChunk{Block: p}) })
+}
+
+// stream encodes a result's blocks.
+func stream(ctx context.Context, rows *duck.Rows, send func([]byte) error) error {
+	for {
+		b, err := rows.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := send(block.AppendEncoded(nil, b)); err != nil {
+			return err
+		}
+	}
+}
+
+func columnPB(name string, t value.Type) *bepb.ColumnDesc {
+	return &bepb.ColumnDesc{
+		Name: name, Kind: uint32(t.Kind), Precision: uint32(t.Precision), Scale: uint32(t.Scale), Length: t.Length, Nullable: true,
+	}
+}
+
+// pins are what a fragment holds on to until its end.
+type pins []*storage.Snapshot
+
+func (p *pins) close() {
+	for _, s := range *p {
+		s.Close()
+	}
+	*p = nil
+}
+
+// input pins a table's tablets here, and fetches the rows of those elsewhere.
+func (e *Executor) input(ctx context.Context, queryID string, t *bepb.QueryTable, pins *pins) (*duck.TableInput, error) {
+	in := &duck.TableInput{Name: t.Name, Columns: relation(t.Columns)}
+	remote := map[int64][]*bepb.ScanTablet{}
+	var local []*storage.Snapshot
+	for _, tablet := range t.Tablets {
+		if tablet.BackendId != e.Self {
+			remote[tablet.BackendId] = append(remote[tablet.BackendId], tablet)
+			continue
+		}
+		s, err := e.pin(ctx, tablet)
+		if err != nil {
+			return nil, err
+		}
+		*pins = append(*pins, s)
+		local = append(local, s)
+	}
+	for _, s := range local {
+		if err := addLocal(ctx, in, s, t.Columns); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.addRemote(ctx, in, queryID, t, remote); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+func (e *Executor) pin(ctx context.Context, t *bepb.ScanTablet) (*storage.Snapshot, error) {
+	s, err := e.Storage.Snapshot(ctx, t.PartitionId, t.TabletId, t.Version)
+	if _, late := errors.AsType[*storage.NotYetError](err); late {
+		wait, cancel := context.WithTimeout(ctx, publishWait)
+		defer cancel()
+		if err := e.Storage.WaitPublished(wait, t.PartitionId, t.Version); err != nil {
+			return nil, fmt.Errorf("tablet %d on backend %d: %w", t.TabletId, e.Self, err)
+		}
+		s, err = e.Storage.Snapshot(ctx, t.PartitionId, t.TabletId, t.Version)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tablet %d on backend %d: %w", t.TabletId, e.Self, err)
+	}
+	return s, nil
+}
+
+// addLocal adds a pinned tablet's inline rows and files.
+func addLocal(ctx context.Context, in *duck.TableInput, s *storage.Snapshot, cols []*bepb.ColumnDesc) error {
+	var rows *block.Block
+	var have []storage.ColumnDesc
+	flush := func() error {
+		if rows == nil || rows.Rows() == 0 {
+			return nil
+		}
+		b, err := Project(rows, have, cols)
+		if err != nil {
+			return err
+		}
+		in.Blocks = append(in.Blocks, b)
+		rows = nil
+		return nil
+	}
+	for rs, err := range s.Inline(ctx) {
+		if err != nil {
+			return err
+		}
+		if rows == nil || !sameColumns(have, rs.Columns) {
+			if err := flush(); err != nil {
+				return err
+			}
+			have = rs.Columns
+			rows = block.New(storedTypes(have))
+		}
+		if _, err := block.DecodeAppend(rows, rs.Data); err != nil {
+			return doriserr.Wrap(doriserr.Corrupt, err, "rowset %s of tablet %d", rs.ID, s.TabletID)
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	for _, f := range s.Files() {
+		in.Files = append(in.Files, duck.File{Path: f.Path})
+	}
+	return nil
+}
+
+func storedTypes(cols []storage.ColumnDesc) []value.Type {
+	out := make([]value.Type, len(cols))
+	for i := range cols {
+		out[i] = cols[i].Type
+	}
+	return out
+}
+
+func sameColumns(a, b []storage.ColumnDesc) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].UniqueID != b[i].UniqueID || a[i].Type != b[i].Type {
+			return false
+		}
+	}
+	return true
+}
+
+// addRemote streams the rows of other BEs' tablets, all BEs at a time.
+func (e *Executor) addRemote(ctx context.Context, in *duck.TableInput, queryID string, t *bepb.QueryTable, remote map[int64][]*bepb.ScanTablet) error {
+	type answer struct {
+		blocks []*block.Block
+		err    error
+	}
+	answers := make(chan answer, len(remote))
+	for backend, tablets := range remote {
+		go func() {
+			blocks, err := e.fetch(ctx, backend, &bepb.ScanRequest{QueryId: queryID, TableId: t.TableId, Columns: t.Columns, Tablets: tablets})
+			if err != nil {
+				err = fmt.Errorf("tablet %d on backend %d: %w", tablets[0].TabletId, backend, err)
+			}
+			answers <- answer{blocks, err}
+		}()
+	}
+	var first error
+	for range remote {
+		a := <-answers
+		if a.err != nil && first == nil {
+			first = a.err
+		}
+		in.Blocks = append(in.Blocks, a.blocks...)
+	}
+	return first
+}
+
+func (e *Executor) fetch(ctx context.Context, backend int64, r *bepb.ScanRequest) ([]*block.Block, error) {
+	scan, err := e.Peers.Scan(ctx, backend, r)
+	if err != nil {
+		return nil, doriserr.FromStatus(err)
+	}
+	var out []*block.Block
+	kinds := types(r.Columns)
+	for {
+		chunk, err := scan.Recv()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, doriserr.FromStatus(err)
+		}
+		b := block.New(kinds)
+		if _, err := block.DecodeAppend(b, chunk.Block); err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+}
+
+// Scan streams the rows of this BE's tablets.
+func (e *Executor) Scan(ctx context.Context, r *bepb.ScanRequest, send func(*bepb.ScanChunk) error) error {
+	in := &duck.TableInput{Name: "t", Columns: relation(r.Columns)}
+	var pins pins
+	defer pins.close()
+	for _, t := range r.Tablets {
+		s, err := e.pin(ctx, t)
+		if err != nil {
+			return err
+		}
+		pins = append(pins, s)
+	}
+	for _, s := range pins {
+		if err := addLocal(ctx, in, s, r.Columns); err != nil {
+			return err
+		}
+	}
+	for _, b := range in.Blocks {
+		if err := send(&bepb.ScanChunk{Block: block.AppendEncoded(nil, b)}); err != nil {
+			return err
+		}
+	}
+	if len(in.Files) == 0 {
+		return nil
+	}
+	in.Blocks = nil
+	rows, err := e.Duck.Query(ctx, &duck.Query{SQL: `SELECT * FROM "t"`, Tables: []duck.TableInput{*in}, Types: types(r.Columns)})
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return stream(ctx, rows, func(p []byte) error { return send(&bepb.ScanChunk{Block: p}) })
+}
