@@ -297,6 +297,9 @@ func TestPrepareErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if s, err := Prepare([]byte("insert into t select ?"), false); err != nil || s.Position(0) != -1 {
+		t.Errorf("position in a query: %v", err)
+	}
 	err = p.Check(newTarget(t, t3, nil))
 	if !doriserr.Is(err, doriserr.ColumnCount) || !strings.Contains(err.Error(), "Column count doesn't match value count") ||
 		!strings.Contains(err.Error(), "Column size: 2 does not match with target column size: 3") {

@@ -20,6 +20,9 @@ type Decoder struct {
 	// Expressions makes values that are no literals be computed (constants
 	// and a few functions). Without it they end in an ExpressionError.
 	Expressions bool
+	// MaxBytes bounds the memory of one statement's rows, which defaults make
+	// many times larger than its text; 0 is 1 GiB.
+	MaxBytes int
 
 	src    []byte
 	pos    int
@@ -31,6 +34,12 @@ type Decoder struct {
 	res     Result
 	scratch []byte
 }
+
+// defaultMaxBytes is what Decoder.MaxBytes is without a setting.
+const defaultMaxBytes = 1 << 30
+
+// rowsBetweenChecks is after how many rows MaxBytes is looked at.
+const rowsBetweenChecks = 64
 
 // Result is what became of a statement's rows.
 type Result struct {
@@ -78,7 +87,15 @@ func (d *Decoder) run(sql []byte, pos int, p *Params, t *Target, b *block.Block)
 
 // rows reads (values), ... to the end of the statement.
 func (d *Decoder) rows(b *block.Block) error {
+	limit := d.MaxBytes
+	if limit == 0 {
+		limit = defaultMaxBytes
+	}
+	limit += b.Bytes()
 	for {
+		if d.row%rowsBetweenChecks == rowsBetweenChecks-1 && b.Bytes() > limit {
+			return doriserr.New(doriserr.ExceededLimit, "the rows of the statement take too much memory, row=%d", d.row)
+		}
 		if d.skip() != '(' {
 			return d.syntax("'('")
 		}

@@ -74,8 +74,11 @@ func (p *Prepared) Check(t *Target) error {
 }
 
 // Position is the value position (see Target.Column) that parameter i, from 0,
-// fills or takes part in.
+// fills or takes part in; -1 for INSERT ... SELECT.
 func (p *Prepared) Position(i int) int {
+	if p.Header.Select {
+		return -1
+	}
 	if p.positions != nil {
 		return int(p.positions[i])
 	}

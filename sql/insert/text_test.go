@@ -252,3 +252,15 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// TestMaxBytes has rows that are much larger than their text.
+func TestMaxBytes(t *testing.T) {
+	tab := table(withDefault(col("v", varchar(65533), false), meta.DefaultLiteral, strings.Repeat("x", 60000), 0))
+	d := Decoder{MaxBytes: 1 << 20}
+	sql := []byte("()" + strings.Repeat(",()", 1000))
+	b := block.New(types(tab))
+	_, err := d.Text(sql, 0, newTarget(t, tab, nil), b)
+	if !doriserr.Is(err, doriserr.ExceededLimit) || b.Rows() != 0 || b.MemSize() > 16<<20 {
+		t.Errorf("%v, %d rows, %d bytes", err, b.Rows(), b.MemSize())
+	}
+}
