@@ -44,6 +44,9 @@ func OpenReader(fs vfs.FS, path string) (*Reader, Header, error) {
 	return r, h, nil
 }
 
+// OpenReader opens a file in the manager's file system.
+func (m *Manager) OpenReader(path string) (*Reader, Header, error) { return OpenReader(m.fs, path) }
+
 func (r *Reader) readHeader() (Header, error) {
 	info, err := r.f.Stat()
 	if err != nil {

@@ -31,6 +31,7 @@ type Writer struct {
 
 	mu     sync.Mutex
 	next   *Pending // what the next frame will hold; nil if nothing waits
+	last   *Pending // what was handed out last
 	free   []byte   // an empty buffer with capacity, if one is left
 	sealed bool
 	err    error // why the file is dead
@@ -109,7 +110,7 @@ func (w *Writer) Enqueue(id [16]byte, rows int, encoded []byte) (*Pending, error
 		p = &Pending{done: make(chan struct{})}
 		p.buf = append(w.free[:0], make([]byte, frameHeader)...)
 		w.free = nil
-		w.next = p
+		w.next, w.last = p, p
 		select {
 		case w.wake <- struct{}{}:
 		default:
@@ -121,6 +122,14 @@ func (w *Writer) Enqueue(id [16]byte, rows int, encoded []byte) (*Pending, error
 	p.n++
 	w.file.grow(w.dir, int64(len(p.buf)-before))
 	return p, nil
+}
+
+// Last is the Pending that Enqueue returned last, nil before the first. When it
+// is done without error, so is every one before it.
+func (w *Writer) Last() *Pending {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last
 }
 
 // Append is Enqueue and Wait.
