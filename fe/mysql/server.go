@@ -150,7 +150,7 @@ func (s *Server) isStopping() bool {
 // add starts the goroutine of a new connection.
 func (s *Server) add(nc net.Conn) {
 	c := &conn{
-		server: s, id: s.lastID.Add(1), w: newWire(nc, s.opt.HandshakeTimeout, s.opt.WriteTimeout),
+		server: s, id: s.lastID.Add(1), w: newWire(nc, s.opt.HandshakeTimeout, s.opt.HandshakeTimeout),
 		stmts: make(map[uint32]*prepared), active: time.Now(), nc: nc, remote: nc.RemoteAddr().String(),
 		doing: proto.COM_CONNECT, since: time.Now(),
 	}
@@ -188,7 +188,7 @@ func (s *Server) serve(c *conn, full bool) {
 		err = c.handshake(ctx)
 		cancel()
 		if err == nil {
-			c.w.readTimeout = s.opt.ReadTimeout
+			c.w.readTimeout, c.w.writeTimeout = s.opt.ReadTimeout, s.opt.WriteTimeout
 			c.active = time.Now()
 			err = c.loop()
 		}

@@ -96,11 +96,14 @@ func blank(sql []byte) bool {
 	return true
 }
 
-// nextStatement cuts the first statement from sql, without its semicolon. rest
-// is nil when nothing but blanks and comments follows.
+// nextStatement cuts the first statement from sql, without its semicolon and the
+// blanks round it. rest is nil when nothing but blanks and comments follows.
 func nextStatement(sql []byte, noBackslash bool) (stmt, rest []byte) {
 	sql = trimEnd(sql)
 	for {
+		for len(sql) > 0 && sql[0] <= ' ' {
+			sql = sql[1:]
+		}
 		i := nextMark(sql, 0, ';', noBackslash)
 		if i < 0 {
 			return sql, nil
