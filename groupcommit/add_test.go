@@ -272,6 +272,10 @@ func TestMemoryBudgetSealsAtOnce(t *testing.T) {
 		if _, waits := n.Memory(); waits == 0 {
 			t.Fatal("nobody waited")
 		}
+		for i := range int64(3) {
+			n.Seal(i)
+		}
+		synctest.Wait()
 		blocked = true
 		for i := range int64(3) { // fill it up
 			go add(9, 100+i)
