@@ -39,12 +39,11 @@ type FE struct {
 
 	_ struct{} `section:"MySQL connections and queries"`
 
-	MaxConnections Int  `key:"qe_max_connection" default:"1024" range:"1..1000000" mutable:"true" doc:"MySQL connections at a time"`
-	MaxPrepared    Int  `key:"max_prepared_stmt_count" default:"1000000" range:"1..100000000" doc:"prepared statements of all connections at a time"`
-	LargeIntBig    Bool `key:"use_mysql_bigint_for_largeint" default:"false" doc:"announce LARGEINT to MySQL clients as BIGINT"`
-	LowerCase      Int  `key:"lower_case_table_names" default:"0" range:"0..0" doc:"0: names of tables keep their case and differ by it"`
-	QueryRetry     Int  `key:"max_query_retry_time" default:"3" range:"0..10" mutable:"true" doc:"times that a query is planned again after a backend failed"`
-	FirstErrorLen  Int  `key:"first_error_msg_max_length" default:"256" range:"1..65536" mutable:"true" doc:"length to which the first error of a load is cut, in characters"`
+	MaxConnections Int `key:"qe_max_connection" default:"1024" range:"1..1000000" mutable:"true" doc:"MySQL connections at a time"`
+	MaxPrepared    Int `key:"max_prepared_stmt_count" default:"1000000" range:"1..100000000" doc:"prepared statements of all connections at a time"`
+	LowerCase      Int `key:"lower_case_table_names" default:"0" range:"0..0" doc:"0: names of tables keep their case and differ by it"`
+	QueryRetry     Int `key:"max_query_retry_time" default:"3" range:"0..10" mutable:"true" doc:"times that a query is planned again after a backend failed"`
+	FirstErrorLen  Int `key:"first_error_msg_max_length" default:"256" range:"1..65536" mutable:"true" doc:"length to which the first error of a load is cut, in characters"`
 
 	_ struct{} `section:"Group commit"`
 

@@ -3,7 +3,10 @@ package mysql
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"time"
 
 	proto "github.com/go-mysql-org/go-mysql/mysql"
@@ -97,10 +100,13 @@ func (c *conn) commandChangeUser(ctx context.Context, body []byte) (quit bool, e
 }
 
 // finalError writes err as the last packet of a connection and returns what
-// ended it.
+// ended it. Nothing is written when it was the connection itself that failed.
 func (c *conn) finalError(err error) error {
 	if c.w.werr != nil {
 		return c.w.werr
+	}
+	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
 	}
 	_ = c.writeError(err)
 	_ = c.w.flush()

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 type fake struct {
 	users   map[string]Credential
 	queries map[string]func(ctx context.Context, s *fakeSession, w *ResultWriter) error
-	max     int
-	idle    time.Duration
+	max     atomic.Int64 // bytes
+	idle    atomic.Int64 // time.Duration
 
 	mu sync.Mutex
 	// seen is every statement that reached a session.
@@ -27,12 +28,13 @@ type fake struct {
 }
 
 func newFake() *fake {
-	return &fake{
+	f := &fake{
 		users:   map[string]Credential{"root": {}, "ann": HashPassword("secret"), "old": {Native: HashPassword("secret").Native}},
 		queries: map[string]func(context.Context, *fakeSession, *ResultWriter) error{},
-		max:     16 << 20,
-		idle:    time.Hour,
 	}
+	f.max.Store(16 << 20)
+	f.idle.Store(int64(time.Hour))
+	return f
 }
 
 func (f *fake) Credential(_ context.Context, user string, _ net.Addr) (Credential, bool, error) {
@@ -107,8 +109,8 @@ func (s *fakeSession) Reset(context.Context) error {
 }
 func (s *fakeSession) Status() Status             { return s.status }
 func (s *fakeSession) DB() string                 { return s.db }
-func (s *fakeSession) MaxAllowedPacket() int      { return s.fake.max }
-func (s *fakeSession) WaitTimeout() time.Duration { return s.fake.idle }
+func (s *fakeSession) MaxAllowedPacket() int      { return int(s.fake.max.Load()) }
+func (s *fakeSession) WaitTimeout() time.Duration { return time.Duration(s.fake.idle.Load()) }
 func (s *fakeSession) Close() {
 	s.fake.mu.Lock()
 	defer s.fake.mu.Unlock()

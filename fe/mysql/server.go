@@ -147,15 +147,22 @@ func (s *Server) isStopping() bool {
 	return s.stopping
 }
 
-// add starts the goroutine of a new connection.
-func (s *Server) add(nc net.Conn) {
+// newConn is a connection that has not been greeted.
+func (s *Server) newConn(nc net.Conn) *conn {
+	now := time.Now()
 	c := &conn{
 		server: s, id: s.lastID.Add(1), w: newWire(nc, s.opt.HandshakeTimeout, s.opt.HandshakeTimeout),
-		stmts: make(map[uint32]*prepared), active: time.Now(), nc: nc, remote: nc.RemoteAddr().String(),
-		doing: proto.COM_CONNECT, since: time.Now(),
+		stmts: make(map[uint32]*prepared), active: now, nc: nc, remote: nc.RemoteAddr().String(),
+		doing: proto.COM_CONNECT, since: now,
 	}
 	c.rw.c = c
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
+	return c
+}
+
+// add starts the goroutine of a new connection.
+func (s *Server) add(nc net.Conn) {
+	c := s.newConn(nc)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping {

@@ -108,7 +108,7 @@ func nextStatement(sql []byte, noBackslash bool) (stmt, rest []byte) {
 		if i < 0 {
 			return sql, nil
 		}
-		stmt, rest = sql[:i], sql[i+1:]
+		stmt, rest = trimEnd(sql[:i]), sql[i+1:]
 		if blank(rest) {
 			return stmt, nil
 		}

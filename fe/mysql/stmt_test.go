@@ -143,7 +143,7 @@ func TestParameterTypes(t *testing.T) {
 
 func TestLongData(t *testing.T) {
 	f := newFake()
-	f.max = 1 << 20
+	f.max.Store(int64(1 << 20))
 	_, p := serve(t, f, Options{})
 	c := signIn(t, p.dial(t), 0)
 	id, _ := c.prepare("=?=")
