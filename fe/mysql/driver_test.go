@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,8 +91,7 @@ func TestEveryType(t *testing.T) {
 // TestParameters sends Go values as parameters and looks at the literals.
 func TestParameters(t *testing.T) {
 	f := newFake()
-	s, p := serve(t, f, Options{})
-	_ = s
+	_, p := serve(t, f, Options{})
 	c := connect(t, p, nil)
 	st, err := c.Prepare("INSERT '?' `?` /* ? */ ? ? ? ? ? -- ?")
 	if err != nil {
@@ -103,6 +103,10 @@ func TestParameters(t *testing.T) {
 		if _, err := st.Exec(int64(-7), "it's \\", []byte(nil), when, 0.5); err != nil {
 			t.Fatal(err)
 		}
+	}
+	want := `INSERT '?' ` + "`?`" + ` /* ? */ -7 'it''s \\' NULL '2024-02-29 01:02:03.000004' 5e-01 -- ?`
+	if got := f.statements(); !slices.Equal(got, []string{want, want}) {
+		t.Errorf("statements %q, want %q twice", got, want)
 	}
 	if _, err := c.Exec("BAD"); err == nil || !strings.Contains(err.Error(), "errCode = 2, detailMessage = bad statement") {
 		t.Errorf("error %v", err)

@@ -139,6 +139,10 @@ func (st *fakeStatement) Execute(_ context.Context, args *ExecuteArgs, w *Result
 		return err
 	}
 	if st.cols == nil {
+		f := st.session.fake
+		f.mu.Lock()
+		f.seen = append(f.seen, string(sql))
+		f.mu.Unlock()
 		return w.OK(1, 0, string(sql))
 	}
 	if err := w.Columns(st.cols); err != nil {
