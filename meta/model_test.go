@@ -36,6 +36,7 @@ type modelTxn struct {
 	published map[int64]bool
 	// since is when the label may be given up from, -1 while it may not.
 	since     int64
+	ended     int
 	forgotten bool
 }
 
@@ -71,6 +72,8 @@ type model struct {
 	parts    map[int64]*modelPartition
 	begins   []*BeginTxn
 	nextReq  byte
+	// ends counts transactions that ended, for their order.
+	ends int
 }
 
 const modelLabelMax = 6
@@ -398,7 +401,8 @@ func (m *model) ended(x *modelTxn) {
 		x.released = true
 	}
 	if x.state.Final() && !x.hasWAL() && x.since < 0 {
-		x.since = m.clock
+		m.ends++
+		x.since, x.ended = m.clock, m.ends
 	}
 }
 
@@ -603,7 +607,7 @@ func (m *model) finished() []*modelTxn {
 			out = append(out, x)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *modelTxn) int { return int(a.since - b.since) })
+	slices.SortFunc(out, func(a, b *modelTxn) int { return a.ended - b.ended })
 	return out
 }
 
@@ -625,7 +629,7 @@ func (m *model) durable(t *rapid.T) {
 	be := m.backends[rapid.IntRange(0, 2).Draw(t, "backend")]
 	c := &ReportDurable{BackendID: be.id, BootEpoch: be.boot}
 	for _, id := range slices.Sorted(maps.Keys(m.parts)) {
-		c.Versions = append(c.Versions, DurableVersion{id, rapid.Int64Range(1, m.parts[id].visible).Draw(t, "version")})
+		c.Versions = append(c.Versions, DurableVersion{id, rapid.Int64Range(1, int64(len(m.parts[id].log))+1).Draw(t, "version")})
 	}
 	m.applyWant(t, c, 0, true)
 }
