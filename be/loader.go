@@ -13,16 +13,16 @@ import (
 	"dorisgo/meta/txn"
 )
 
-// loader is what Stream Load needs of the node.
-type loader struct {
+// Loader is what Stream Load needs of the node.
+type Loader struct {
 	*loads
 	token string
 }
 
-var _ behttp.Loader = (*loader)(nil)
+var _ behttp.Loader = (*Loader)(nil)
 
 // Authenticate implements behttp.Loader.
-func (l *loader) Authenticate(_ context.Context, user, password, token string) error {
+func (l *Loader) Authenticate(_ context.Context, user, password, token string) error {
 	if token != "" {
 		if l.token == "" || token != l.token {
 			return doriserr.New(doriserr.AccessDenied, "Invalid token: %s", token)
@@ -32,6 +32,15 @@ func (l *loader) Authenticate(_ context.Context, user, password, token string) e
 	u, ok := l.catalog.User(user)
 	if !ok || !priv.CheckPassword(u, password) {
 		return doriserr.New(doriserr.AccessDenied, "Access denied for user '%s' (using password: %s)", user, yesNo(password != ""))
+	}
+	return nil
+}
+
+// Authorize checks a privilege of a user.
+func (l *Loader) Authorize(user string, p priv.Privilege) error {
+	u, ok := l.catalog.User(user)
+	if !ok || !priv.Allowed(u, p) {
+		return doriserr.New(doriserr.NoPrivilege, "Access denied; user '%s' needs the %s privilege", user, p)
 	}
 	return nil
 }
@@ -46,7 +55,7 @@ func yesNo(b bool) string {
 // Plan implements behttp.Loader. The copy of the catalog may be behind a CREATE
 // TABLE that the client just saw succeed: an unknown name is looked up again
 // once the copy has reached the leader's index.
-func (l *loader) Plan(ctx context.Context, user, db, table string) (*behttp.Plan, error) {
+func (l *Loader) Plan(ctx context.Context, user, db, table string) (*behttp.Plan, error) {
 	p, err := l.plan(user, db, table)
 	if doriserr.Is(err, doriserr.UnknownDatabase) || doriserr.Is(err, doriserr.UnknownTable) {
 		if l.catchUp(ctx) == nil {
@@ -56,7 +65,7 @@ func (l *loader) Plan(ctx context.Context, user, db, table string) (*behttp.Plan
 	return p, err
 }
 
-func (l *loader) plan(user, db, table string) (*behttp.Plan, error) {
+func (l *Loader) plan(user, db, table string) (*behttp.Plan, error) {
 	d, ok := l.catalog.Database(db)
 	if !ok {
 		return nil, doriserr.New(doriserr.UnknownDatabase, "unknown database, database=%s", db)
@@ -65,11 +74,8 @@ func (l *loader) plan(user, db, table string) (*behttp.Plan, error) {
 	if !ok {
 		return nil, doriserr.New(doriserr.UnknownTable, "unknown table, table=%s", table)
 	}
-	if user != "" {
-		u, ok := l.catalog.User(user)
-		if !ok || !priv.Allowed(u, priv.Load) {
-			return nil, doriserr.New(doriserr.NoPrivilege, "LOAD command denied to user '%s' for table '%s.%s'", user, db, table)
-		}
+	if user != "" && l.Authorize(user, priv.Load) != nil {
+		return nil, doriserr.New(doriserr.NoPrivilege, "LOAD command denied to user '%s' for table '%s.%s'", user, db, table)
 	}
 	p := &behttp.Plan{DBID: d.ID, DBName: db, Table: t}
 	if zone, ok := l.catalog.Global("time_zone"); ok {
@@ -92,7 +98,7 @@ func (l *loads) catchUp(ctx context.Context) error {
 }
 
 // GroupCommit implements behttp.Loader.
-func (l *loader) GroupCommit(ctx context.Context, g *behttp.GroupLoad) (behttp.GroupResult, error) {
+func (l *Loader) GroupCommit(ctx context.Context, g *behttp.GroupLoad) (behttp.GroupResult, error) {
 	load := &groupcommit.Load{Table: l.groupTable(g.Plan.Table), Async: g.Async, RequestID: g.RequestID}
 	var ack groupcommit.Ack
 	var err error
@@ -110,7 +116,7 @@ func (l *loader) GroupCommit(ctx context.Context, g *behttp.GroupLoad) (behttp.G
 }
 
 // Normal implements behttp.Loader.
-func (l *loader) Normal(ctx context.Context, n *behttp.NormalLoad) (behttp.NormalResult, error) {
+func (l *Loader) Normal(ctx context.Context, n *behttp.NormalLoad) (behttp.NormalResult, error) {
 	start := time.Now()
 	tx, err := l.begin(ctx, n.Plan.Table, n.RequestID, n.Label, n.Timeout, txn.BackendStreaming)
 	if err != nil {

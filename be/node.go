@@ -263,7 +263,7 @@ func (n *Node) Failed() <-chan error { return n.failed }
 func (n *Node) Host() string { return n.cfg.Host }
 
 // Loader is what Stream Load needs.
-func (n *Node) Loader() *loader { return &loader{loads: n.loads, token: n.cfg.Token} }
+func (n *Node) Loader() *Loader { return &Loader{loads: n.loads, token: n.cfg.Token} }
 
 // Stop answers waiting clients, commits open groups or leaves them in their
 // WAL, and closes everything; ctx bounds the first two.
@@ -326,3 +326,18 @@ func port(l net.Listener) int {
 }
 
 var errStale = doriserr.New(doriserr.StaleEpoch, "another process registered as this backend: this one must stop")
+
+// Background runs f until the node stops.
+func (n *Node) Background(f func(ctx context.Context)) { n.wg.Go(func() { f(n.ctx) }) }
+
+// ErrorLogDir is where filtered rows of loads are kept for ErrorURL.
+func (n *Node) ErrorLogDir() string { return n.cfg.Roots[0] + ".errorlog" }
+
+// HTTPAddr is the address that clients reach this BE by.
+func (n *Node) HTTPAddr() string { return net.JoinHostPort(n.cfg.Host, strconv.Itoa(port(n.cfg.HTTP))) }
+
+// Health says whether the node takes loads, and whether it is stopping.
+func (n *Node) Health() (ready, stopping bool) {
+	_, loaded := n.Catalog.Index()
+	return loaded, n.ctx.Err() != nil
+}

@@ -20,6 +20,7 @@ type BE struct {
 	_ struct{} `section:"Node and cluster"`
 
 	Frontends    Text `key:"frontends" default:"" doc:"host:rpc_port of frontends, separated by commas; gossip finds the others"`
+	GossipSeeds  Text `key:"gossip_seeds" default:"" doc:"host:gossip_port of some nodes, separated by commas, by which this one finds the others"`
 	ClusterToken Text `key:"cluster_token" default:"" doc:"secret that nodes prove membership with; empty trusts the network"`
 	AutoRegister Bool `key:"auto_register" default:"true" doc:"register with the cluster at the start; else ALTER SYSTEM ADD BACKEND has to"`
 	TLSCert      Text `key:"tls_cert_file" default:"" doc:"PEM file of the node's certificate; set it and tls_key_file to use TLS"`

@@ -19,6 +19,7 @@ type FE struct {
 	_ struct{} `section:"Node and cluster"`
 
 	MetaDir      Text `key:"meta_dir" default:"doris-meta" doc:"directory of the catalog: raft log, snapshots, identity"`
+	GossipSeeds  Text `key:"gossip_seeds" default:"" doc:"host:gossip_port of some nodes, separated by commas, by which this one finds the others"`
 	ClusterToken Text `key:"cluster_token" default:"" doc:"secret that nodes prove membership with; empty trusts the network"`
 	Helper       Text `key:"helper" default:"" doc:"host:edit_log_port of frontends to join, separated by commas; empty starts a new cluster or the one of meta_dir"`
 	LeaveOnStop  Bool `key:"leave_on_stop" default:"false" doc:"take this frontend out of the cluster when it stops"`

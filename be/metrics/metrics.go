@@ -100,7 +100,6 @@ var (
 	loadsDesc    = prometheus.NewDesc("dorisgo_be_group_commit_loads_total", "Loads that joined a group.", nil, nil)
 	rowsDesc     = prometheus.NewDesc("dorisgo_be_group_commit_rows_total", "Rows that joined a group.", nil, nil)
 	switchedDesc = prometheus.NewDesc("dorisgo_be_group_commit_async_to_sync_total", "Async loads that ran as sync for lack of WAL space.", nil, nil)
-	waitsDesc    = prometheus.NewDesc("dorisgo_be_group_commit_memory_waits_total", "Loads that waited for the memory budget.", nil, nil)
 	fsyncsDesc   = prometheus.NewDesc("dorisgo_be_wal_fsyncs_total", "Frames written and fsynced.", nil, nil)
 	recordsDesc  = prometheus.NewDesc("dorisgo_be_wal_records_total", "Loads written to the WAL.", nil, nil)
 	walBytesDesc = prometheus.NewDesc("dorisgo_be_wal_bytes_total", "Bytes written to the WAL.", nil, nil)
@@ -137,7 +136,6 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	counter(loadsDesc, c.Loads.Load())
 	counter(rowsDesc, c.Rows.Load())
 	counter(switchedDesc, c.Switched.Load())
-	counter(waitsDesc, c.MemoryWaits.Load())
 	counter(replayFail, c.ReplayFailures.Load())
 	counter(quarantined, c.Quarantined.Load())
 }

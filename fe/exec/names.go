@@ -1,6 +1,9 @@
 package exec
 
 import (
+	"net"
+	"strconv"
+
 	"dorisgo/meta"
 	"dorisgo/meta/txn"
 	"dorisgo/value"
@@ -16,3 +19,7 @@ func columnTypes(t *meta.Table) []value.Type {
 	}
 	return out
 }
+
+func hostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
+
+func itoa[T int | int32 | int64](n T) string { return strconv.FormatInt(int64(n), 10) }

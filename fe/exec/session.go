@@ -96,8 +96,8 @@ func (s *Session) Reset(context.Context) error {
 }
 
 // Status implements mysql.Session.
-func (s *Session) Status() (autocommit, inTransaction bool) {
-	return s.vars.Autocommit(), s.vars.InTransaction
+func (s *Session) Status() mysql.Status {
+	return mysql.Status{Autocommit: s.vars.Autocommit(), InTransaction: s.vars.InTransaction, NoBackslashEscapes: s.vars.NoBackslashEscapes()}
 }
 
 // DB implements mysql.Session.

@@ -282,3 +282,16 @@ func (s *Server) CatalogIndex(context.Context, *fepb.CatalogIndexRequest) (*fepb
 	s.node.View(func(st *meta.State) { reply.Index = st.CatalogIndex() })
 	return reply, nil
 }
+
+// Change implements fepb.FrontendServer.
+func (s *Server) Change(ctx context.Context, r *fepb.ChangeRequest) (*fepb.ChangeReply, error) {
+	c, err := meta.DecodeCommand(r.Command)
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	res, err := s.node.Propose(ctx, c)
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	return &fepb.ChangeReply{Index: res.Index, Id: res.ID, Count: int64(res.Count), Existed: res.Existed}, nil
+}

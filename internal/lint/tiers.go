@@ -8,7 +8,8 @@ var tiers = [][]string{
 	2: {"duck", "sql", "raftfsm", "groupcommit/wal"},
 	3: {"load", "groupcommit", "storage", "txnmgr", "router", "query"},
 	4: {"fe", "be", "client"},
-	5: {"standalone", "bench", "cmd/dorisgo", "internal/testcluster", "internal/lint", "e2e", "examples"},
+	5: {"standalone", "bench"},
+	6: {"cmd/dorisgo", "internal/testcluster", "internal/lint", "e2e", "examples"},
 }
 
 // door is a third-party module that one package alone may import.

@@ -43,7 +43,7 @@ const publishWait = 10 * time.Second
 func (e *Executor) Query(ctx context.Context, r *bepb.QueryRequest, send func(*bepb.QueryChunk) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	q := &duck.Query{SQL: r.Sql}
+	q := &duck.Query{SQL: r.Sql, Types: types(r.ResultTypes)}
 	var pins pins
 	defer pins.close()
 	for _, t := range r.Tables {

@@ -1264,10 +1264,12 @@ func (x *QueryTable) GetTablets() []*ScanTablet {
 }
 
 type QueryRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	QueryId       string                 `protobuf:"bytes,1,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
-	Sql           string                 `protobuf:"bytes,2,opt,name=sql,proto3" json:"sql,omitempty"`
-	Tables        []*QueryTable          `protobuf:"bytes,3,rep,name=tables,proto3" json:"tables,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	QueryId string                 `protobuf:"bytes,1,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
+	Sql     string                 `protobuf:"bytes,2,opt,name=sql,proto3" json:"sql,omitempty"`
+	Tables  []*QueryTable          `protobuf:"bytes,3,rep,name=tables,proto3" json:"tables,omitempty"`
+	// What is known of the result's columns: parameters of types.
+	ResultTypes   []*ColumnDesc `protobuf:"bytes,4,rep,name=result_types,json=resultTypes,proto3" json:"result_types,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1319,6 +1321,13 @@ func (x *QueryRequest) GetSql() string {
 func (x *QueryRequest) GetTables() []*QueryTable {
 	if x != nil {
 		return x.Tables
+	}
+	return nil
+}
+
+func (x *QueryRequest) GetResultTypes() []*ColumnDesc {
+	if x != nil {
+		return x.ResultTypes
 	}
 	return nil
 }
@@ -1681,11 +1690,12 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
 	"\btable_id\x18\x02 \x01(\x03R\atableId\x122\n" +
 	"\acolumns\x18\x03 \x03(\v2\x18.dorisgo.bepb.ColumnDescR\acolumns\x122\n" +
-	"\atablets\x18\x04 \x03(\v2\x18.dorisgo.bepb.ScanTabletR\atablets\"m\n" +
+	"\atablets\x18\x04 \x03(\v2\x18.dorisgo.bepb.ScanTabletR\atablets\"\xaa\x01\n" +
 	"\fQueryRequest\x12\x19\n" +
 	"\bquery_id\x18\x01 \x01(\tR\aqueryId\x12\x10\n" +
 	"\x03sql\x18\x02 \x01(\tR\x03sql\x120\n" +
-	"\x06tables\x18\x03 \x03(\v2\x18.dorisgo.bepb.QueryTableR\x06tables\"V\n" +
+	"\x06tables\x18\x03 \x03(\v2\x18.dorisgo.bepb.QueryTableR\x06tables\x12;\n" +
+	"\fresult_types\x18\x04 \x03(\v2\x18.dorisgo.bepb.ColumnDescR\vresultTypes\"V\n" +
 	"\n" +
 	"QueryChunk\x122\n" +
 	"\acolumns\x18\x01 \x03(\v2\x18.dorisgo.bepb.ColumnDescR\acolumns\x12\x14\n" +
@@ -1765,31 +1775,32 @@ var file_bepb_be_proto_depIdxs = []int32{
 	4,  // 7: dorisgo.bepb.QueryTable.columns:type_name -> dorisgo.bepb.ColumnDesc
 	16, // 8: dorisgo.bepb.QueryTable.tablets:type_name -> dorisgo.bepb.ScanTablet
 	17, // 9: dorisgo.bepb.QueryRequest.tables:type_name -> dorisgo.bepb.QueryTable
-	4,  // 10: dorisgo.bepb.QueryChunk.columns:type_name -> dorisgo.bepb.ColumnDesc
-	4,  // 11: dorisgo.bepb.ScanRequest.columns:type_name -> dorisgo.bepb.ColumnDesc
-	16, // 12: dorisgo.bepb.ScanRequest.tablets:type_name -> dorisgo.bepb.ScanTablet
-	25, // 13: dorisgo.bepb.StatusReply.wals:type_name -> dorisgo.bepb.StatusReply.WalsEntry
-	1,  // 14: dorisgo.bepb.Backend.Load:input_type -> dorisgo.bepb.LoadFrame
-	6,  // 15: dorisgo.bepb.Backend.WriteRowsets:input_type -> dorisgo.bepb.WriteRowsetsRequest
-	10, // 16: dorisgo.bepb.Backend.Publish:input_type -> dorisgo.bepb.PublishRequest
-	12, // 17: dorisgo.bepb.Backend.AbortTxn:input_type -> dorisgo.bepb.AbortTxnRequest
-	14, // 18: dorisgo.bepb.Backend.DropTablets:input_type -> dorisgo.bepb.DropTabletsRequest
-	18, // 19: dorisgo.bepb.Backend.Query:input_type -> dorisgo.bepb.QueryRequest
-	20, // 20: dorisgo.bepb.Backend.Scan:input_type -> dorisgo.bepb.ScanRequest
-	22, // 21: dorisgo.bepb.Backend.Status:input_type -> dorisgo.bepb.StatusRequest
-	3,  // 22: dorisgo.bepb.Backend.Load:output_type -> dorisgo.bepb.LoadReplyFrame
-	7,  // 23: dorisgo.bepb.Backend.WriteRowsets:output_type -> dorisgo.bepb.WriteRowsetsReply
-	11, // 24: dorisgo.bepb.Backend.Publish:output_type -> dorisgo.bepb.PublishReply
-	13, // 25: dorisgo.bepb.Backend.AbortTxn:output_type -> dorisgo.bepb.AbortTxnReply
-	15, // 26: dorisgo.bepb.Backend.DropTablets:output_type -> dorisgo.bepb.DropTabletsReply
-	19, // 27: dorisgo.bepb.Backend.Query:output_type -> dorisgo.bepb.QueryChunk
-	21, // 28: dorisgo.bepb.Backend.Scan:output_type -> dorisgo.bepb.ScanChunk
-	23, // 29: dorisgo.bepb.Backend.Status:output_type -> dorisgo.bepb.StatusReply
-	22, // [22:30] is the sub-list for method output_type
-	14, // [14:22] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	4,  // 10: dorisgo.bepb.QueryRequest.result_types:type_name -> dorisgo.bepb.ColumnDesc
+	4,  // 11: dorisgo.bepb.QueryChunk.columns:type_name -> dorisgo.bepb.ColumnDesc
+	4,  // 12: dorisgo.bepb.ScanRequest.columns:type_name -> dorisgo.bepb.ColumnDesc
+	16, // 13: dorisgo.bepb.ScanRequest.tablets:type_name -> dorisgo.bepb.ScanTablet
+	25, // 14: dorisgo.bepb.StatusReply.wals:type_name -> dorisgo.bepb.StatusReply.WalsEntry
+	1,  // 15: dorisgo.bepb.Backend.Load:input_type -> dorisgo.bepb.LoadFrame
+	6,  // 16: dorisgo.bepb.Backend.WriteRowsets:input_type -> dorisgo.bepb.WriteRowsetsRequest
+	10, // 17: dorisgo.bepb.Backend.Publish:input_type -> dorisgo.bepb.PublishRequest
+	12, // 18: dorisgo.bepb.Backend.AbortTxn:input_type -> dorisgo.bepb.AbortTxnRequest
+	14, // 19: dorisgo.bepb.Backend.DropTablets:input_type -> dorisgo.bepb.DropTabletsRequest
+	18, // 20: dorisgo.bepb.Backend.Query:input_type -> dorisgo.bepb.QueryRequest
+	20, // 21: dorisgo.bepb.Backend.Scan:input_type -> dorisgo.bepb.ScanRequest
+	22, // 22: dorisgo.bepb.Backend.Status:input_type -> dorisgo.bepb.StatusRequest
+	3,  // 23: dorisgo.bepb.Backend.Load:output_type -> dorisgo.bepb.LoadReplyFrame
+	7,  // 24: dorisgo.bepb.Backend.WriteRowsets:output_type -> dorisgo.bepb.WriteRowsetsReply
+	11, // 25: dorisgo.bepb.Backend.Publish:output_type -> dorisgo.bepb.PublishReply
+	13, // 26: dorisgo.bepb.Backend.AbortTxn:output_type -> dorisgo.bepb.AbortTxnReply
+	15, // 27: dorisgo.bepb.Backend.DropTablets:output_type -> dorisgo.bepb.DropTabletsReply
+	19, // 28: dorisgo.bepb.Backend.Query:output_type -> dorisgo.bepb.QueryChunk
+	21, // 29: dorisgo.bepb.Backend.Scan:output_type -> dorisgo.bepb.ScanChunk
+	23, // 30: dorisgo.bepb.Backend.Status:output_type -> dorisgo.bepb.StatusReply
+	23, // [23:31] is the sub-list for method output_type
+	15, // [15:23] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_bepb_be_proto_init() }

@@ -1760,6 +1760,119 @@ func (x *CatalogIndexReply) GetIndex() uint64 {
 	return 0
 }
 
+type ChangeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A command in the form of the command codec.
+	Command       []byte `protobuf:"bytes,1,opt,name=command,proto3" json:"command,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeRequest) Reset() {
+	*x = ChangeRequest{}
+	mi := &file_fepb_fe_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeRequest) ProtoMessage() {}
+
+func (x *ChangeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fepb_fe_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeRequest.ProtoReflect.Descriptor instead.
+func (*ChangeRequest) Descriptor() ([]byte, []int) {
+	return file_fepb_fe_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ChangeRequest) GetCommand() []byte {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
+type ChangeReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	Id            int64                  `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
+	Count         int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	Existed       bool                   `protobuf:"varint,4,opt,name=existed,proto3" json:"existed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeReply) Reset() {
+	*x = ChangeReply{}
+	mi := &file_fepb_fe_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeReply) ProtoMessage() {}
+
+func (x *ChangeReply) ProtoReflect() protoreflect.Message {
+	mi := &file_fepb_fe_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeReply.ProtoReflect.Descriptor instead.
+func (*ChangeReply) Descriptor() ([]byte, []int) {
+	return file_fepb_fe_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ChangeReply) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *ChangeReply) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *ChangeReply) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *ChangeReply) GetExisted() bool {
+	if x != nil {
+		return x.Existed
+	}
+	return false
+}
+
 var File_fepb_fe_proto protoreflect.FileDescriptor
 
 const file_fepb_fe_proto_rawDesc = "" +
@@ -1931,11 +2044,18 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x15\n" +
 	"\x13CatalogIndexRequest\")\n" +
 	"\x11CatalogIndexReply\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\x04R\x05index*B\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\")\n" +
+	"\rChangeRequest\x12\x18\n" +
+	"\acommand\x18\x01 \x01(\fR\acommand\"c\n" +
+	"\vChangeReply\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\x03R\x02id\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\x12\x18\n" +
+	"\aexisted\x18\x04 \x01(\bR\aexisted*B\n" +
 	"\tTableFate\x12\x0f\n" +
 	"\vTABLE_LIVES\x10\x00\x12\x12\n" +
 	"\x0eTABLE_RECYCLED\x10\x01\x12\x10\n" +
-	"\fTABLE_ERASED\x10\x022\xd7\x05\n" +
+	"\fTABLE_ERASED\x10\x022\x99\x06\n" +
 	"\bFrontend\x12F\n" +
 	"\bRegister\x12\x1d.dorisgo.fepb.RegisterRequest\x1a\x1b.dorisgo.fepb.RegisterReply\x12I\n" +
 	"\tHeartbeat\x12\x1e.dorisgo.fepb.HeartbeatRequest\x1a\x1c.dorisgo.fepb.HeartbeatReply\x12=\n" +
@@ -1945,7 +2065,8 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\bTakeOver\x12\x1d.dorisgo.fepb.TakeOverRequest\x1a\x1b.dorisgo.fepb.TakeOverReply\x12C\n" +
 	"\aRelease\x12\x1c.dorisgo.fepb.ReleaseRequest\x1a\x1a.dorisgo.fepb.ReleaseReply\x12F\n" +
 	"\bOutcomes\x12\x1d.dorisgo.fepb.OutcomesRequest\x1a\x1b.dorisgo.fepb.OutcomesReply\x12O\n" +
-	"\fWatchCatalog\x12!.dorisgo.fepb.WatchCatalogRequest\x1a\x1a.dorisgo.fepb.CatalogEvent0\x01\x12R\n" +
+	"\fWatchCatalog\x12!.dorisgo.fepb.WatchCatalogRequest\x1a\x1a.dorisgo.fepb.CatalogEvent0\x01\x12@\n" +
+	"\x06Change\x12\x1b.dorisgo.fepb.ChangeRequest\x1a\x19.dorisgo.fepb.ChangeReply\x12R\n" +
 	"\fCatalogIndex\x12!.dorisgo.fepb.CatalogIndexRequest\x1a\x1f.dorisgo.fepb.CatalogIndexReplyB\x17Z\x15dorisgo/rpc/fepb;fepbb\x06proto3"
 
 var (
@@ -1961,7 +2082,7 @@ func file_fepb_fe_proto_rawDescGZIP() []byte {
 }
 
 var file_fepb_fe_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_fepb_fe_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_fepb_fe_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_fepb_fe_proto_goTypes = []any{
 	(TableFate)(0),              // 0: dorisgo.fepb.TableFate
 	(*Owner)(nil),               // 1: dorisgo.fepb.Owner
@@ -1989,12 +2110,14 @@ var file_fepb_fe_proto_goTypes = []any{
 	(*CatalogEvent)(nil),        // 23: dorisgo.fepb.CatalogEvent
 	(*CatalogIndexRequest)(nil), // 24: dorisgo.fepb.CatalogIndexRequest
 	(*CatalogIndexReply)(nil),   // 25: dorisgo.fepb.CatalogIndexReply
-	nil,                         // 26: dorisgo.fepb.HeartbeatRequest.DurableEntry
-	nil,                         // 27: dorisgo.fepb.CatalogEvent.GlobalsEntry
+	(*ChangeRequest)(nil),       // 26: dorisgo.fepb.ChangeRequest
+	(*ChangeReply)(nil),         // 27: dorisgo.fepb.ChangeReply
+	nil,                         // 28: dorisgo.fepb.HeartbeatRequest.DurableEntry
+	nil,                         // 29: dorisgo.fepb.CatalogEvent.GlobalsEntry
 }
 var file_fepb_fe_proto_depIdxs = []int32{
 	2,  // 0: dorisgo.fepb.RegisterRequest.dirs:type_name -> dorisgo.fepb.Dir
-	26, // 1: dorisgo.fepb.HeartbeatRequest.durable:type_name -> dorisgo.fepb.HeartbeatRequest.DurableEntry
+	28, // 1: dorisgo.fepb.HeartbeatRequest.durable:type_name -> dorisgo.fepb.HeartbeatRequest.DurableEntry
 	1,  // 2: dorisgo.fepb.BeginRequest.owner:type_name -> dorisgo.fepb.Owner
 	9,  // 3: dorisgo.fepb.PartitionWrite.tablets:type_name -> dorisgo.fepb.TabletWrite
 	1,  // 4: dorisgo.fepb.CommitRequest.owner:type_name -> dorisgo.fepb.Owner
@@ -2003,7 +2126,7 @@ var file_fepb_fe_proto_depIdxs = []int32{
 	0,  // 7: dorisgo.fepb.TakeOverReply.table:type_name -> dorisgo.fepb.TableFate
 	10, // 8: dorisgo.fepb.Outcome.partitions:type_name -> dorisgo.fepb.PartitionWrite
 	20, // 9: dorisgo.fepb.OutcomesReply.outcomes:type_name -> dorisgo.fepb.Outcome
-	27, // 10: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
+	29, // 10: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
 	3,  // 11: dorisgo.fepb.Frontend.Register:input_type -> dorisgo.fepb.RegisterRequest
 	5,  // 12: dorisgo.fepb.Frontend.Heartbeat:input_type -> dorisgo.fepb.HeartbeatRequest
 	7,  // 13: dorisgo.fepb.Frontend.Begin:input_type -> dorisgo.fepb.BeginRequest
@@ -2013,19 +2136,21 @@ var file_fepb_fe_proto_depIdxs = []int32{
 	17, // 17: dorisgo.fepb.Frontend.Release:input_type -> dorisgo.fepb.ReleaseRequest
 	19, // 18: dorisgo.fepb.Frontend.Outcomes:input_type -> dorisgo.fepb.OutcomesRequest
 	22, // 19: dorisgo.fepb.Frontend.WatchCatalog:input_type -> dorisgo.fepb.WatchCatalogRequest
-	24, // 20: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
-	4,  // 21: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
-	6,  // 22: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
-	8,  // 23: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
-	12, // 24: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
-	14, // 25: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
-	16, // 26: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
-	18, // 27: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
-	21, // 28: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
-	23, // 29: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
-	25, // 30: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
-	21, // [21:31] is the sub-list for method output_type
-	11, // [11:21] is the sub-list for method input_type
+	26, // 20: dorisgo.fepb.Frontend.Change:input_type -> dorisgo.fepb.ChangeRequest
+	24, // 21: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
+	4,  // 22: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
+	6,  // 23: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
+	8,  // 24: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
+	12, // 25: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
+	14, // 26: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
+	16, // 27: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
+	18, // 28: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
+	21, // 29: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
+	23, // 30: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
+	27, // 31: dorisgo.fepb.Frontend.Change:output_type -> dorisgo.fepb.ChangeReply
+	25, // 32: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
+	22, // [22:33] is the sub-list for method output_type
+	11, // [11:22] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
 	11, // [11:11] is the sub-list for extension extendee
 	0,  // [0:11] is the sub-list for field type_name
@@ -2042,7 +2167,7 @@ func file_fepb_fe_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fepb_fe_proto_rawDesc), len(file_fepb_fe_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   27,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

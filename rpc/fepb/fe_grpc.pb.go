@@ -31,6 +31,7 @@ const (
 	Frontend_Release_FullMethodName      = "/dorisgo.fepb.Frontend/Release"
 	Frontend_Outcomes_FullMethodName     = "/dorisgo.fepb.Frontend/Outcomes"
 	Frontend_WatchCatalog_FullMethodName = "/dorisgo.fepb.Frontend/WatchCatalog"
+	Frontend_Change_FullMethodName       = "/dorisgo.fepb.Frontend/Change"
 	Frontend_CatalogIndex_FullMethodName = "/dorisgo.fepb.Frontend/CatalogIndex"
 )
 
@@ -52,6 +53,8 @@ type FrontendClient interface {
 	Outcomes(ctx context.Context, in *OutcomesRequest, opts ...grpc.CallOption) (*OutcomesReply, error)
 	// WatchCatalog sends the catalog, then its changes.
 	WatchCatalog(ctx context.Context, in *WatchCatalogRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogEvent], error)
+	// Change has a follower FE's command decided by the leader.
+	Change(ctx context.Context, in *ChangeRequest, opts ...grpc.CallOption) (*ChangeReply, error)
 	// CatalogIndex is the leader's index of the newest catalog change.
 	CatalogIndex(ctx context.Context, in *CatalogIndexRequest, opts ...grpc.CallOption) (*CatalogIndexReply, error)
 }
@@ -163,6 +166,16 @@ func (c *frontendClient) WatchCatalog(ctx context.Context, in *WatchCatalogReque
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Frontend_WatchCatalogClient = grpc.ServerStreamingClient[CatalogEvent]
 
+func (c *frontendClient) Change(ctx context.Context, in *ChangeRequest, opts ...grpc.CallOption) (*ChangeReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ChangeReply)
+	err := c.cc.Invoke(ctx, Frontend_Change_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *frontendClient) CatalogIndex(ctx context.Context, in *CatalogIndexRequest, opts ...grpc.CallOption) (*CatalogIndexReply, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CatalogIndexReply)
@@ -191,6 +204,8 @@ type FrontendServer interface {
 	Outcomes(context.Context, *OutcomesRequest) (*OutcomesReply, error)
 	// WatchCatalog sends the catalog, then its changes.
 	WatchCatalog(*WatchCatalogRequest, grpc.ServerStreamingServer[CatalogEvent]) error
+	// Change has a follower FE's command decided by the leader.
+	Change(context.Context, *ChangeRequest) (*ChangeReply, error)
 	// CatalogIndex is the leader's index of the newest catalog change.
 	CatalogIndex(context.Context, *CatalogIndexRequest) (*CatalogIndexReply, error)
 	mustEmbedUnimplementedFrontendServer()
@@ -229,6 +244,9 @@ func (UnimplementedFrontendServer) Outcomes(context.Context, *OutcomesRequest) (
 }
 func (UnimplementedFrontendServer) WatchCatalog(*WatchCatalogRequest, grpc.ServerStreamingServer[CatalogEvent]) error {
 	return status.Error(codes.Unimplemented, "method WatchCatalog not implemented")
+}
+func (UnimplementedFrontendServer) Change(context.Context, *ChangeRequest) (*ChangeReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Change not implemented")
 }
 func (UnimplementedFrontendServer) CatalogIndex(context.Context, *CatalogIndexRequest) (*CatalogIndexReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method CatalogIndex not implemented")
@@ -409,6 +427,24 @@ func _Frontend_WatchCatalog_Handler(srv interface{}, stream grpc.ServerStream) e
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Frontend_WatchCatalogServer = grpc.ServerStreamingServer[CatalogEvent]
 
+func _Frontend_Change_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ChangeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FrontendServer).Change(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Frontend_Change_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FrontendServer).Change(ctx, req.(*ChangeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Frontend_CatalogIndex_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CatalogIndexRequest)
 	if err := dec(in); err != nil {
@@ -465,6 +501,10 @@ var Frontend_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Outcomes",
 			Handler:    _Frontend_Outcomes_Handler,
+		},
+		{
+			MethodName: "Change",
+			Handler:    _Frontend_Change_Handler,
 		},
 		{
 			MethodName: "CatalogIndex",

@@ -1,0 +1,264 @@
+package exec
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"dorisgo/doriserr"
+	"dorisgo/fe/mysql"
+	"dorisgo/fe/session"
+	"dorisgo/meta"
+	"dorisgo/meta/priv"
+	"dorisgo/sql/ddl"
+	"dorisgo/sql/translate"
+	"dorisgo/value"
+)
+
+// changeTimeout bounds a statement that changes the catalog.
+const changeTimeout = 30 * time.Second
+
+// command runs what sql/ddl reads.
+func (s *Session) command(ctx context.Context, id [16]byte, sql []byte, w *mysql.ResultWriter) error {
+	stmt, err := ddl.ParseMode(string(sql), s.vars.NoBackslashEscapes())
+	if err != nil {
+		return err
+	}
+	switch st := stmt.(type) {
+	case *ddl.Set:
+		return s.set(ctx, st, w)
+	case *ddl.Use:
+		if err := s.UseDB(ctx, st.Database); err != nil {
+			return err
+		}
+		return w.OK(0, 0, "")
+	case *ddl.Show:
+		return s.show(ctx, st, w)
+	case *ddl.Describe:
+		return s.describe(st, w)
+	case *ddl.Begin:
+		return s.begin(w)
+	case *ddl.Commit:
+		return s.commit(ctx, id, w)
+	case *ddl.Rollback:
+		return s.rollback(w)
+	case *ddl.LockTables, *ddl.UnlockTables:
+		return w.OK(0, 0, "")
+	case *ddl.Kill:
+		return s.kill(st, w)
+	case *ddl.Explain:
+		return doriserr.New(doriserr.Unsupported, "EXPLAIN is not supported yet")
+	case *ddl.SetPassword:
+		if st.User == nil || st.User.Name == s.vars.User {
+			return s.change(ctx, w, s.setPassword(st))
+		}
+	}
+	c, err := s.catalogCommand(id, stmt)
+	if err != nil {
+		return err
+	}
+	if err := s.admin("ADMIN"); err != nil {
+		return err
+	}
+	return s.change(ctx, w, c)
+}
+
+// catalogCommand is the command of a statement that changes the catalog.
+func (s *Session) catalogCommand(id [16]byte, stmt ddl.Statement) (meta.Command, error) {
+	switch st := stmt.(type) {
+	case *ddl.CreateDatabase:
+		if err := ddl.CheckDatabaseName(st.Name); err != nil {
+			return nil, err
+		}
+		return &meta.CreateDatabase{RequestID: id, Name: st.Name, IfNotExists: st.IfNotExists}, nil
+	case *ddl.DropDatabase:
+		return &meta.DropDatabase{RequestID: id, Name: st.Name, IfExists: st.IfExists, Force: st.Force}, nil
+	case *ddl.CreateTable:
+		return s.createTable(id, st)
+	case *ddl.DropTable:
+		db, err := s.dbOf(st.Name)
+		return &meta.DropTable{RequestID: id, DB: db, Name: st.Name.Table, IfExists: st.IfExists, Force: st.Force}, err
+	case *ddl.TruncateTable:
+		_, t, err := s.tableOf(st.Name)
+		if err != nil {
+			return nil, err
+		}
+		return &meta.TruncateTable{RequestID: id, TableID: t.ID}, nil
+	case *ddl.AlterTableSet:
+		return s.alterTable(id, st)
+	case *ddl.CreateUser:
+		return s.createUser(id, st)
+	case *ddl.DropUser:
+		return &meta.DropUser{RequestID: id, Name: st.User.Name, IfExists: st.IfExists}, nil
+	case *ddl.SetPassword:
+		return s.setPassword(st), nil
+	case *ddl.Grant:
+		return s.grant(st)
+	case *ddl.AdminSetConfig:
+		return s.adminSet(st)
+	case *ddl.CleanLabel:
+		return s.cleanLabel(st)
+	case *ddl.AlterSystem:
+		return s.alterSystem(st)
+	}
+	return nil, doriserr.New(doriserr.Unsupported, "the statement is not supported yet")
+}
+
+// change has a command decided and answers when this FE shows it. Commands that
+// must wait for running groups are asked again until they pass.
+func (s *Session) change(ctx context.Context, w *mysql.ResultWriter, c meta.Command) error {
+	if c == nil {
+		return w.OK(0, 0, "")
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	for {
+		_, err := s.srv.Changer.Change(ctx, c)
+		if _, truncate := c.(*meta.TruncateTable); truncate && doriserr.Is(err, doriserr.Blocked) {
+			select {
+			case <-ctx.Done():
+				return err
+			case <-time.After(50 * time.Millisecond):
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return w.OK(0, 0, "")
+	}
+}
+
+// admin refuses users without the ADMIN privilege.
+func (s *Session) admin(what string) error {
+	var u *meta.User
+	s.srv.Node.View(func(st *meta.State) { u = st.User(s.vars.User) })
+	if u == nil || !priv.Allowed(u, priv.Admin) {
+		return doriserr.New(doriserr.NoPrivilege, "Access denied; you need (at least one of) the (%s) privilege(s) for this operation", what)
+	}
+	return nil
+}
+
+func (s *Session) dbOf(n ddl.TableName) (string, error) {
+	name := n.DB
+	if name == "" {
+		name = s.vars.DB
+	}
+	if name == "" {
+		return "", doriserr.New(doriserr.NoDatabase, "No database selected")
+	}
+	return name, nil
+}
+
+func (s *Session) tableOf(n ddl.TableName) (*meta.Database, *meta.Table, error) {
+	db, err := s.dbOf(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.srv.table(db, n.Table)
+}
+
+func (s *Session) kill(k *ddl.Kill, w *mysql.ResultWriter) error {
+	if k.ID <= 0 || s.srv.Processes == nil || !s.srv.Processes.Kill(uint32(k.ID), k.Query) {
+		return doriserr.New(doriserr.Analysis, "Unknown thread id: %d", k.ID)
+	}
+	return w.OK(0, 0, "")
+}
+
+// set runs SET: session variables here, global ones through the log. The items
+// before a bad one stay set, as in MySQL.
+func (s *Session) set(ctx context.Context, st *ddl.Set, w *mysql.ResultWriter) error {
+	for _, item := range st.Items {
+		if err := s.setItem(ctx, item); err != nil {
+			return err
+		}
+	}
+	return w.OK(0, 0, "")
+}
+
+func (s *Session) setItem(ctx context.Context, item ddl.SetItem) error {
+	if item.Scope != ddl.UserScope && item.Value.Kind == ddl.DefaultValue {
+		if item.Scope == ddl.GlobalScope {
+			v, err := session.Lookup(item.Name)
+			if err != nil {
+				return err
+			}
+			return s.setGlobal(ctx, item.Name, v.Default)
+		}
+		return s.vars.SetDefault(item.Name)
+	}
+	val, err := s.setValue(item.Value)
+	if err != nil {
+		return err
+	}
+	switch item.Scope {
+	case ddl.UserScope:
+		return s.vars.SetUserVar(item.Name, val)
+	case ddl.GlobalScope:
+		return s.setGlobal(ctx, item.Name, val)
+	}
+	return s.vars.Set(item.Name, val)
+}
+
+func (s *Session) setGlobal(ctx context.Context, name string, val session.Value) error {
+	stored, err := session.CheckGlobal(name, val)
+	if err != nil {
+		return err
+	}
+	if err := s.admin("ADMIN"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	_, err = s.srv.Changer.Change(ctx, &meta.SetGlobalVar{Name: name, Value: stored})
+	return err
+}
+
+// setValue is the value of the right side of an assignment.
+func (s *Session) setValue(v ddl.Value) (session.Value, error) {
+	switch v.Kind {
+	case ddl.NullValue:
+		return session.Null, nil
+	case ddl.StringValue, ddl.WordValue:
+		return session.String(v.Text), nil
+	case ddl.NumberValue:
+		return number(v.Text)
+	case ddl.VariableValue:
+		return s.vars.Get(v.Text)
+	case ddl.UserVariableValue:
+		return s.vars.UserVar(v.Text), nil
+	}
+	return s.constant(v.Text)
+}
+
+// number is a literal number as a variable's value.
+func number(text string) (session.Value, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return session.Int(n), nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return session.Null, doriserr.New(doriserr.Parse, "%q is no number", text)
+	}
+	return session.Float(f), nil
+}
+
+// constant evaluates an expression without tables, as in SET x = 1 + 1.
+func (s *Session) constant(expr string) (session.Value, error) {
+	tr, err := translate.Select("SELECT "+expr, s.env())
+	if err != nil {
+		return session.Null, err
+	}
+	if tr.Constant == nil || tr.Constant.Rows() != 1 || tr.Constant.NumCols() != 1 {
+		return session.Null, doriserr.New(doriserr.Unsupported, "only constants can be assigned to a variable: %s", expr)
+	}
+	c := tr.Constant.Col(0)
+	if c.IsNull(0) {
+		return session.Null, nil
+	}
+	text := string(value.AppendText(nil, c.Type(), c.Raw(0)))
+	if c.Type().IsVar() {
+		return session.String(text), nil
+	}
+	return number(text)
+}

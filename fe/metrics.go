@@ -1,0 +1,56 @@
+package fe
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"dorisgo/meta"
+)
+
+var (
+	connectionsDesc = prometheus.NewDesc("doris_fe_connection_total", "MySQL connections now.", nil, nil)
+	leaderDesc      = prometheus.NewDesc("dorisgo_fe_is_leader", "1 if this frontend leads.", nil, nil)
+	appliedDesc     = prometheus.NewDesc("dorisgo_fe_applied_index", "Index of the last command applied.", nil, nil)
+	aliveDesc       = prometheus.NewDesc("doris_fe_backend_alive", "1 for each backend that is alive.", []string{"backend_id", "host"}, nil)
+	committedDesc   = prometheus.NewDesc("dorisgo_fe_committed_txns", "Transactions that wait to become visible.", nil, nil)
+	undecidedDesc   = prometheus.NewDesc("dorisgo_fe_undecided_txns", "Transactions that are not decided.", nil, nil)
+)
+
+// collector reads the node's state when metrics are asked for.
+type collector struct{ n *Node }
+
+// Describe implements prometheus.Collector: the metrics depend on the backends.
+func (collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	number := func(b bool) float64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	gauge(connectionsDesc, float64(c.n.MySQL.Connections()))
+	gauge(leaderDesc, number(c.n.Raft.IsLeader()))
+	gauge(appliedDesc, float64(c.n.Raft.AppliedIndex()))
+	c.n.Raft.View(func(st *meta.State) {
+		for _, b := range st.Backends() {
+			gauge(aliveDesc, number(b.Alive), fmtID(b.ID), b.Host)
+		}
+		gauge(committedDesc, float64(len(st.CommittedTxns())))
+		gauge(undecidedDesc, float64(len(st.UndecidedTxns())))
+	})
+}
+
+// Metrics serves /metrics.
+func (n *Node) Metrics() http.Handler {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collector{n}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
+}
