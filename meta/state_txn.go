@@ -60,7 +60,8 @@ func (s *State) GapFree(partitionID, tabletID, backendID int64) int64 {
 func (s *State) Clock() int64 { return s.book.Clock() }
 
 // NextDeadline is the FSM time of the next expiry of a transaction; ok is false
-// if there is none. A leader that has nothing to expire need not tick.
+// if there is none. Labels and dropped tables expire by ticks as well, so a
+// leader ticks at a slower pace without it.
 func (s *State) NextDeadline() (ms int64, ok bool) { return s.book.NextDeadline() }
 
 // NextTxnID is the id that the next transaction gets.

@@ -8,8 +8,8 @@
 // then one file for each decision: begin.go, commit.go, abort.go, takeover.go,
 // publish.go, release.go, tick.go, labels.go.
 //
-// What holds after every call (each is an invariant of the model test in
-// model_test.go; the rules are those of docs/protocol.md):
+// What holds after every call (each is checked by the model test of package meta,
+// meta/model_test.go; the rules are those of docs/protocol.md):
 //
 //   - A decision is final and repeated to whoever asks again (rule 5).
 //   - A label belongs to at most one transaction that is not ABORTED.
