@@ -42,9 +42,7 @@ func (e *Engine) markPartition(partitionID int64) error {
 	}
 	if !slices.ContainsFunc(p.homes, func(h *home) bool { return h != nil }) {
 		r := e.homeRoot(partitionID)
-		h := &home{root: r, partitionRecord: partitionRecord{base: 1, floor: 1}, through: 1}
-		h.durable.Store(1)
-		p.homes[r.index] = h
+		p.homes[r.index] = newHome(r, 1)
 	}
 	now := e.opts.Now().UnixMilli()
 	for _, h := range p.homes {

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -39,29 +38,6 @@ type Engine struct {
 	dropMu sync.RWMutex
 	// flushWake is told when wanted grows.
 	flushWake chan struct{}
-}
-
-// partition orders the publishes of one partition on this BE.
-type partition struct {
-	id int64
-	mu sync.Mutex // held during a publish
-	// homes are the partition's parts, by root; nil where it has none.
-	homes []*home
-	// published is the version through which every home has its entries; 1,
-	// the version of creation, while there is no home.
-	published atomic.Int64
-	// changed is closed and replaced when published grows or it is dropped;
-	// guarded by mu.
-	changed chan struct{}
-	dropped bool // guarded by mu
-}
-
-// home is the part of a partition that lies on one root.
-type home struct {
-	root *root
-	partitionRecord
-	through int64
-	durable atomic.Int64
 }
 
 // tabletState is a tablet on this BE.
@@ -188,20 +164,6 @@ func (r *root) setBootEpoch(epoch uint64) error {
 	}
 	r.id = id
 	return nil
-}
-
-// partition finds a partition or makes it, as one that has only the version of
-// its creation.
-func (e *Engine) partition(id int64) *partition {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	p := e.partitions[id]
-	if p == nil {
-		p = &partition{id: id, homes: make([]*home, len(e.roots)), changed: make(chan struct{})}
-		p.published.Store(1)
-		e.partitions[id] = p
-	}
-	return p
 }
 
 // tablet finds a tablet, nil if this BE does not have it.

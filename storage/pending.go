@@ -69,6 +69,9 @@ func (e *Engine) writePending(ctx context.Context, txnID int64, ownerEpoch uint6
 			return err
 		}
 	}
+	if err := e.findHomes(rowsets); err != nil {
+		return err
+	}
 	tx := e.lockTxn(txnID)
 	defer e.unlockTxn(tx)
 	if ownerEpoch < tx.epoch {

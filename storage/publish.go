@@ -84,7 +84,7 @@ func (e *Engine) removeLeft(tx *txn, partitionID int64) error {
 type publishStep struct {
 	root    *root
 	home    *home
-	isNew   bool // the home is made by this publish
+	isNew   bool // the home is made by this publish, which has no rows
 	entry   entryRecord
 	rowsets []*pendingRowset
 }
@@ -108,8 +108,8 @@ func (e *Engine) planPublish(part *partition, p *Publish) (steps []*publishStep,
 		switch {
 		case h == nil && len(list) == 0:
 			continue
-		case h == nil && p.Version <= published:
-			return nil, false, conflict("version %d of partition %d was published without rowset %s", p.Version, p.PartitionID, list[0].RowsetID)
+		case h == nil:
+			return nil, false, &MissingError{PartitionID: p.PartitionID, Version: p.Version, TabletID: list[0].TabletID, RowsetID: list[0].RowsetID}
 		case h != nil && p.Version <= h.through:
 			if err := h.verify(&step.entry, p); err != nil {
 				return nil, false, err
@@ -126,29 +126,10 @@ func (e *Engine) planPublish(part *partition, p *Publish) (steps []*publishStep,
 		if p.Version != published+1 {
 			return nil, false, &HoleError{PartitionID: p.PartitionID, Version: p.Version, Have: published}
 		}
-		steps = append(steps, &publishStep{root: e.homeRoot(p.PartitionID), entry: entryRecord{txnID: p.TxnID}})
-	}
-	for _, s := range steps {
-		if s.home == nil {
-			// The root had no tablet of the partition that had rows so far, and
-			// the other roots' entries say what it did not get.
-			s.isNew = true
-			s.home = &home{root: s.root, partitionRecord: partitionRecord{base: published, floor: published}, through: published}
-			s.home.durable.Store(published)
-		}
+		r := e.homeRoot(p.PartitionID)
+		steps = append(steps, &publishStep{root: r, home: newHome(r, published), isNew: true, entry: entryRecord{txnID: p.TxnID}})
 	}
 	return steps, known, nil
-}
-
-// homeRoot picks the root that keeps the entries of a partition without rows.
-func (e *Engine) homeRoot(partitionID int64) *root {
-	first := int(uint64(partitionID) % uint64(len(e.roots)))
-	for i := range e.roots {
-		if r := e.roots[(first+i)%len(e.roots)]; r.err() == nil {
-			return r
-		}
-	}
-	return e.roots[first]
 }
 
 // verify compares a repeated publish with what the root has for the version.
@@ -267,30 +248,4 @@ func (t *tabletState) isDropped() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.droppedMs != 0
-}
-
-// advance sets published to what all homes have and wakes who waits for it;
-// part.mu is held.
-func (p *partition) advance() {
-	least := int64(0)
-	for _, h := range p.homes {
-		if h != nil && (least == 0 || h.through < least) {
-			least = h.through
-		}
-	}
-	if least > p.published.Load() {
-		p.published.Store(least)
-		close(p.changed)
-		p.changed = make(chan struct{})
-	}
-}
-
-// reached raises the durable version.
-func (h *home) reached(version int64) {
-	for {
-		have := h.durable.Load()
-		if version <= have || h.durable.CompareAndSwap(have, version) {
-			return
-		}
-	}
 }

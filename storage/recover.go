@@ -82,8 +82,8 @@ func (rec *recovery) partition(k, v []byte) error {
 		return err
 	}
 	part := rec.e.partition(keyNum(k, 0))
-	h := &home{root: rec.r, partitionRecord: p, through: p.floor}
-	h.durable.Store(p.floor)
+	h := newHome(rec.r, p.floor)
+	h.partitionRecord = p
 	part.homes[rec.r.index] = h
 	part.dropped = part.dropped || p.droppedMs != 0
 	return nil
