@@ -118,8 +118,12 @@ func Start(ctx context.Context, cfg Config) (s *Standalone, err error) {
 	rc.Dir, rc.Bootstrap = filepath.Join(cfg.DataDir, "fe"), true
 	const raftName = "standalone:9010"
 	rc.Stream = raftfsm.NewStream(pipes.Listen(raftName), raftName, nil)
+	// The BE's pipe is there before the FE leads and orders it to publish:
+	// calls wait for the BE to accept them.
+	feListener, beListener := pipes.Listen(addr(feRPC)), pipes.Listen(addr(beRPC))
+	listeners = append(listeners, feListener, beListener)
 	s.FE, err = fe.Start(ctx, fe.Config{
-		Raft: rc, RaftAddr: raftName, Host: cfg.Host, RPC: pipes.Listen(addr(feRPC)), RPCPort: feRPC, MySQL: my, HTTP: feHTTP, Pool: s.pool,
+		Raft: rc, RaftAddr: raftName, Host: cfg.Host, RPC: feListener, RPCPort: feRPC, MySQL: my, HTTP: feHTTP, Pool: s.pool,
 		Token: cfg.Token, Version: cfg.Version, Logger: cfg.Logger.With("node", "fe"), Protocol: cfg.Protocol, Settings: cfg.Settings, Audit: cfg.Audit,
 		DefaultReplicationNum: 1, NewHTTP: cfg.FEHTTP,
 	})
@@ -140,7 +144,7 @@ func Start(ctx context.Context, cfg Config) (s *Standalone, err error) {
 	dc := cfg.Duck
 	dc.Dirs, dc.TempDir = []string{root}, filepath.Join(beDir, "tmp")
 	s.BE, err = be.Start(ctx, be.Config{
-		Roots: []string{root}, WALDirs: walDirs, Host: cfg.Host, HeartbeatPort: beBeat, RPC: pipes.Listen(addr(beRPC)), RPCPort: beRPC, HTTP: beHTTP,
+		Roots: []string{root}, WALDirs: walDirs, Host: cfg.Host, HeartbeatPort: beBeat, RPC: beListener, RPCPort: beRPC, HTTP: beHTTP,
 		Leader: peer.NewLeader(s.pool, []string{addr(feRPC)}), Pool: s.pool, Token: cfg.Token, Version: cfg.Version, Logger: cfg.Logger.With("node", "be"),
 		WAL: cfg.WAL, Groups: cfg.Groups, Storage: cfg.Storage, Duck: dc, FlushMemory: cfg.FlushMemory, NewHTTP: cfg.BEHTTP,
 	})
