@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bufio"
 	"compress/bzip2"
 	"errors"
 	"fmt"
@@ -61,52 +62,59 @@ func Decompress(name string, r io.Reader, limit int64) (io.ReadCloser, error) {
 	if err := CheckCompression(name); err != nil {
 		return nil, err
 	}
-	return &unpacker{name: strings.ToLower(name), src: r, left: limit, limit: limit}, nil
+	src := &watched{r: r}
+	return &unpacker{name: strings.ToLower(name), src: src, in: bufio.NewReaderSize(src, 32<<10), left: limit, limit: limit}, nil
 }
 
 // unpacker opens its stream at the first read, so that an error of the header
-// is met where other errors of the body are.
+// is met where other errors of the body are, and a new one for each part.
 type unpacker struct {
 	name  string
-	src   io.Reader
+	src   *watched
+	in    *bufio.Reader
 	r     io.ReadCloser
 	left  int64
 	limit int64
 }
 
 func (u *unpacker) Read(p []byte) (int, error) {
-	if u.r == nil {
-		src := &watched{r: u.src}
-		u.src = src
-		r, err := compressions[u.name](src)
-		if err != nil {
-			if errors.Is(err, io.EOF) && !src.any {
-				return 0, io.EOF // an empty body has no rows
+	for {
+		if u.r == nil {
+			// Decompressors read a buffered source no further than their part goes.
+			if _, err := u.in.Peek(1); err != nil {
+				return 0, u.fail(err, true)
 			}
-			return 0, u.fail(err)
+			r, err := compressions[u.name](u.in)
+			if err != nil {
+				return 0, u.fail(err, false)
+			}
+			u.r = r
 		}
-		u.r = r
-	}
-	n, err := u.r.Read(p)
-	if u.left -= int64(n); u.left < 0 {
-		return 0, doriserr.New(doriserr.ExceededLimit, "the unpacked body exceeds the limit of %d bytes", u.limit)
-	}
-	switch {
-	case err == nil:
+		n, err := u.r.Read(p)
+		if u.left -= int64(n); u.left < 0 {
+			return 0, doriserr.New(doriserr.ExceededLimit, "the unpacked body exceeds the limit of %d bytes", u.limit)
+		}
+		if errors.Is(err, io.EOF) {
+			if err = u.Close(); err == nil && n == 0 {
+				continue
+			}
+		}
+		if err != nil {
+			return n, u.fail(err, false)
+		}
 		return n, nil
-	case errors.Is(err, io.EOF):
-		return n, io.EOF
 	}
-	return n, u.fail(err)
 }
 
-// fail words an error of the compressed data; one of the transport stays as it
-// is.
-func (u *unpacker) fail(err error) error {
-	if w, ok := u.src.(*watched); ok && w.err != nil {
-		return w.err
-	}
-	if errors.Is(err, io.EOF) {
+// fail words an error of the packed data; one of the transport stays as it is,
+// and so does the end between two parts.
+func (u *unpacker) fail(err error, between bool) error {
+	switch {
+	case u.src.err != nil:
+		return u.src.err
+	case errors.Is(err, io.EOF) && between:
+		return io.EOF
+	case errors.Is(err, io.EOF):
 		err = io.ErrUnexpectedEOF
 	}
 	return doriserr.Wrap(doriserr.DataQuality, err, "cannot unpack the body as %s", u.name)
@@ -117,19 +125,19 @@ func (u *unpacker) Close() error {
 	if u.r == nil {
 		return nil
 	}
-	return u.r.Close()
+	err := u.r.Close()
+	u.r = nil
+	return err
 }
 
-// watched notes what the compressed side of a stream met.
+// watched notes an error of the packed side of a stream.
 type watched struct {
 	r   io.Reader
-	any bool
 	err error
 }
 
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
-	w.any = w.any || n > 0
 	if err != nil && !errors.Is(err, io.EOF) {
 		w.err = err
 	}

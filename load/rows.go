@@ -45,6 +45,9 @@ type Rows struct {
 // NewRows makes the row writer of one load.
 func NewRows(m *Mapping, o RowOptions) *Rows { return &Rows{m: m, opts: m.opts, o: o} }
 
+// StopEarly changes the option of that name.
+func (r *Rows) StopEarly(on bool) { r.o.StopEarly = on }
+
 // Start lets rows go to b, whose types are the mapping's.
 func (r *Rows) Start(b *block.Block) { r.b = b }
 

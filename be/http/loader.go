@@ -83,6 +83,10 @@ type GroupLoad struct {
 	// ContentLength is the announced body size in bytes, -1 for a chunked body:
 	// the hint for WAL space.
 	ContentLength int64
+	// Admitted, if the callee calls it, says that the block's memory is now the
+	// queue's to account for; without the call the load's share of the memory for
+	// waiting bodies is held until GroupCommit returns. It may be called once.
+	Admitted func()
 }
 
 // GroupResult is the acknowledgement of a GroupLoad.
@@ -106,7 +110,7 @@ type NormalLoad struct {
 	RequestID [16]byte
 	// Timeout is the transaction's, at least one second; ctx ends with it too.
 	Timeout time.Duration
-	// Blocks are the rows; its Filtered rows are counted by the caller.
+	// Blocks are the rows.
 	Blocks Blocks
 	// Counts tells the loaded and filtered rows for the transaction's record;
 	// it is valid once Blocks.Next returned io.EOF.
@@ -144,11 +148,6 @@ func (e *LabelExistsError) Error() string {
 
 // Unwrap gives the error its kind.
 func (e *LabelExistsError) Unwrap() error { return doriserr.New(doriserr.LabelExists, "%s", e.Error()) }
-
-// BlockedText is the text for a load into a table that a schema change blocks.
-func BlockedText(table string) string {
-	return fmt.Sprintf("insert table %s is blocked on schema change", table)
-}
 
 // Settings are the configuration keys of this node for the HTTP interface.
 type Settings interface {

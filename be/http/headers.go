@@ -1,0 +1,327 @@
+package behttp
+
+import (
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"dorisgo/doriserr"
+	"dorisgo/load"
+	"dorisgo/load/csv"
+	"dorisgo/load/json"
+)
+
+// head is what a Stream Load's headers ask for, checked as far as that needs no
+// table.
+type head struct {
+	label   string
+	mode    string // group_commit, lower case; empty without the header
+	comment string
+	timeout time.Duration
+
+	json     bool
+	columns  []string
+	compress string
+	csv      csv.Options
+	// namesLines are the lines of names and types at the start.
+	namesLines int
+	jsonForm   json.Options
+	byLineSet  bool
+	stripSet   bool
+
+	ratio       float64
+	strict      bool
+	location    *time.Location
+	partitions  []string
+	sequenceCol string
+	twoPhase    bool
+}
+
+// headerRule checks one header that is there with a value.
+type headerRule struct {
+	name  string
+	check func(h *head, name, v string, l Limits) error
+}
+
+// headerRules are all known headers in the order in which they are checked.
+// Unknown headers are ignored; a bad value of a known one is refused with the
+// header's name and the value.
+var headerRules = []headerRule{
+	{"group_commit", setMode},
+	{"label", setLabel},
+	{"format", setFormat},
+	{"timeout", setTimeout},
+	{"comment", func(h *head, _, v string, _ Limits) error { h.comment = v; return nil }},
+	{"columns", func(h *head, _, v string, _ Limits) (err error) { h.columns, err = load.ParseColumns(v); return err }},
+	{"column_separator", func(h *head, _, v string, _ Limits) (err error) { h.csv.Separator, err = csv.Separator(v); return err }},
+	{"line_delimiter", func(h *head, _, v string, _ Limits) (err error) { h.csv.Delimiter, err = csv.Separator(v); return err }},
+	{"enclose", oneByte(func(h *head) *byte { return &h.csv.Enclose })},
+	{"escape", oneByte(func(h *head) *byte { return &h.csv.Escape })},
+	{"trim_double_quotes", flag(func(h *head) *bool { return &h.csv.TrimDoubleQuotes })},
+	{"skip_lines", setSkipLines},
+	{"empty_field_as_null", flag(func(h *head) *bool { return &h.csv.EmptyFieldAsNull })},
+	{"compress_type", func(h *head, _, v string, _ Limits) error { h.compress = v; return load.CheckCompression(v) }},
+	{"max_filter_ratio", setRatio},
+	{"strict_mode", setStrict},
+	{"timezone", setZone},
+	{"time_zone", setZone},
+	{"exec_mem_limit", setMemLimit},
+	{"read_json_by_line", setByLine},
+	{"strip_outer_array", setStrip},
+	{"jsonpaths", func(h *head, _, v string, _ Limits) (err error) {
+		h.jsonForm.Paths, err = json.ParsePaths(v)
+		return err
+	}},
+	{"json_root", func(h *head, _, v string, _ Limits) (err error) { h.jsonForm.Root, err = json.ParsePath(v); return err }},
+	{"num_as_string", ignoredFlag},
+	{"fuzzy_parse", ignoredFlag},
+	{"load_to_single_tablet", ignoredFlag},
+	{"partitions", setPartitions},
+	{"temporary_partitions", refused},
+	{"function_column.sequence_col", func(h *head, _, v string, _ Limits) error { h.sequenceCol = v; return nil }},
+	{"two_phase_commit", setTwoPhase},
+	{"negative", refusedUnlessFalse},
+	{"partial_columns", refusedUnlessFalse},
+	{"unique_key_update_mode", setUpdateMode},
+	{"partial_update_new_key_behavior", oneOf("APPEND", "ERROR")},
+	{"merge_type", setMergeType},
+	{"delete", refused},
+	{"where", refused},
+	{"hidden_columns", refused},
+}
+
+// parseHead checks the headers. Headers with an empty value count as missing:
+// an HTTP server drops blanks and tabs round values, so that a raw tab as a
+// separator arrives empty.
+func parseHead(header http.Header, l Limits) (*head, error) {
+	h := &head{timeout: l.Timeout}
+	for _, r := range headerRules {
+		v := header.Get(r.name)
+		if v == "" {
+			continue
+		}
+		if err := r.check(h, r.name, v, l); err != nil {
+			return h, err
+		}
+	}
+	if h.jsonForm.Paths != nil && h.columns != nil && len(h.columns) != len(h.jsonForm.Paths) {
+		return h, invalid("Invalid jsonpaths: %d paths for the %d names of header columns", len(h.jsonForm.Paths), len(h.columns))
+	}
+	if h.namesLines > 0 {
+		h.csv.SkipLines = h.namesLines
+	}
+	if h.json && !h.byLineSet && !h.stripSet {
+		h.jsonForm.ByLine = true
+	}
+	return h, nil
+}
+
+func setMode(h *head, _, v string, _ Limits) error {
+	switch m := strings.ToLower(v); m {
+	case "off_mode", "sync_mode", "async_mode":
+		h.mode = m
+		return nil
+	}
+	return invalid("group_commit can only be [async_mode, sync_mode, off_mode], found: %s", v)
+}
+
+// reservedPrefix starts the labels of groups; clients may not use it
+// (docs/protocol.md, rule 3).
+const reservedPrefix = "group_commit_"
+
+var labelRule = regexp.MustCompile(`^[\-_A-Za-z0-9:]{1,128}$`)
+
+func setLabel(h *head, _, v string, _ Limits) error {
+	if !labelRule.MatchString(v) {
+		return doriserr.New(doriserr.LabelFormat, "Label format error. regex: %s, label: %s", labelRule, v)
+	}
+	if strings.HasPrefix(v, reservedPrefix) {
+		return doriserr.New(doriserr.LabelFormat, "Invalid label: %s: labels that start with %s are reserved", v, reservedPrefix)
+	}
+	h.label = v
+	return nil
+}
+
+func setFormat(h *head, _, v string, _ Limits) error {
+	switch strings.ToLower(v) {
+	case "csv":
+	case "csv_with_names":
+		h.namesLines = 1
+	case "csv_with_names_and_types":
+		h.namesLines = 2
+	case "json":
+		h.json = true
+	case "parquet", "orc", "arrow", "hive_text", "wal":
+		return unsupported("format %s is not supported yet", v)
+	default:
+		return &codedError{"DATA_FILE_TYPE_ERROR", "unknown data format, format=" + v}
+	}
+	return nil
+}
+
+func setTimeout(h *head, name, v string, l Limits) error {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil {
+		return invalid("Invalid format of '%s': '%s', stoi", name, v)
+	}
+	if most := int64(l.MaxTimeout / time.Second); n > most {
+		return doriserr.New(doriserr.Analysis, "Invalid timeout: %d. Timeout should be lower than Config.max_stream_load_timeout_second: %d", n, most)
+	}
+	if n < 1 {
+		return doriserr.New(doriserr.Analysis, "Invalid timeout: %d. Timeout should be higher than Config.min_load_timeout_second: 1", n)
+	}
+	h.timeout = time.Duration(n) * time.Second
+	return nil
+}
+
+func setSkipLines(h *head, name, v string, _ Limits) error {
+	n, err := strconv.ParseInt(v, 10, 32)
+	if err != nil {
+		return invalid("Invalid format of '%s': '%s', stoi", name, v)
+	}
+	if n < 0 {
+		return invalid("Invalid '%s': %d", name, n)
+	}
+	h.csv.SkipLines = int(n)
+	return nil
+}
+
+func setRatio(h *head, name, v string, _ Limits) error {
+	r, err := strconv.ParseFloat(v, 64)
+	if err != nil || math.IsNaN(r) || r < 0 || r > 1 {
+		return invalid("Invalid %s: %s, must be a number from 0 to 1", name, v)
+	}
+	h.ratio = r
+	return nil
+}
+
+func parseFlag(v string) (on, ok bool) {
+	switch strings.ToLower(v) {
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	}
+	return false, false
+}
+
+func flag(field func(*head) *bool) func(*head, string, string, Limits) error {
+	return func(h *head, name, v string, _ Limits) error {
+		on, ok := parseFlag(v)
+		if !ok {
+			return invalid("Invalid %s: %s, must be true or false", name, v)
+		}
+		*field(h) = on
+		return nil
+	}
+}
+
+func ignoredFlag(h *head, name, v string, l Limits) error {
+	var ignored bool
+	return flag(func(*head) *bool { return &ignored })(h, name, v, l)
+}
+
+func setStrict(h *head, name, v string, _ Limits) error {
+	on, ok := parseFlag(v)
+	if !ok {
+		return invalid("Invalid strict mode format. Must be bool type, found %s: %s", name, v)
+	}
+	h.strict = on
+	return nil
+}
+
+func setByLine(h *head, name, v string, l Limits) error {
+	h.byLineSet = true
+	return flag(func(h *head) *bool { return &h.jsonForm.ByLine })(h, name, v, l)
+}
+
+func setStrip(h *head, name, v string, l Limits) error {
+	h.stripSet = true
+	return flag(func(h *head) *bool { return &h.jsonForm.StripOuterArray })(h, name, v, l)
+}
+
+func oneByte(field func(*head) *byte) func(*head, string, string, Limits) error {
+	return func(h *head, name, v string, _ Limits) error {
+		if len(v) != 1 {
+			return invalid("%s must be single-char, actually is %s", name, v)
+		}
+		*field(h) = v[0]
+		return nil
+	}
+}
+
+func setZone(h *head, _, v string, _ Limits) (err error) {
+	h.location, err = parseZone(v)
+	return err
+}
+
+func setMemLimit(_ *head, _, v string, _ Limits) error {
+	if n, err := strconv.ParseInt(v, 10, 64); err != nil || n < 0 {
+		return invalid("Invalid mem limit format, exec_mem_limit: %s", v)
+	}
+	return nil
+}
+
+func setPartitions(h *head, name, v string, _ Limits) error {
+	for p := range strings.SplitSeq(v, ",") {
+		if p = strings.Trim(strings.TrimSpace(p), "`"); p == "" {
+			return invalid("Invalid %s: %s, must be names separated by commas", name, v)
+		}
+		h.partitions = append(h.partitions, p)
+	}
+	return nil
+}
+
+func setTwoPhase(h *head, name, v string, l Limits) error {
+	if err := flag(func(h *head) *bool { return &h.twoPhase })(h, name, v, l); err != nil || !h.twoPhase {
+		return err
+	}
+	return unsupported("two-phase commit is not supported yet, header %s: %s", name, v)
+}
+
+func refused(_ *head, name, v string, _ Limits) error {
+	return unsupported("header %s is not supported yet: %s", name, v)
+}
+
+func refusedUnlessFalse(h *head, name, v string, l Limits) error {
+	if on, ok := parseFlag(v); ok && !on {
+		return nil
+	} else if ok {
+		return refused(h, name, v, l)
+	}
+	return invalid("Invalid %s: %s, must be true or false", name, v)
+}
+
+func oneOf(values ...string) func(*head, string, string, Limits) error {
+	return func(_ *head, name, v string, _ Limits) error {
+		for _, w := range values {
+			if strings.EqualFold(v, w) {
+				return nil
+			}
+		}
+		return invalid("Invalid %s: %s, must be one of %s", name, v, strings.Join(values, ", "))
+	}
+}
+
+func setUpdateMode(h *head, name, v string, l Limits) error {
+	switch strings.ToUpper(v) {
+	case "UPSERT":
+		return nil
+	case "UPDATE_FIXED_COLUMNS", "UPDATE_FLEXIBLE_COLUMNS":
+		return refused(h, name, v, l)
+	}
+	return invalid("Invalid unique_key_partial_mode %s, must be one of 'UPSERT', 'UPDATE_FIXED_COLUMNS' or 'UPDATE_FLEXIBLE_COLUMNS'", v)
+}
+
+func setMergeType(h *head, name, v string, l Limits) error {
+	switch strings.ToUpper(v) {
+	case "APPEND":
+		return nil
+	case "DELETE", "MERGE":
+		return refused(h, name, v, l)
+	}
+	return invalid("Invalid merge type %s", v)
+}
