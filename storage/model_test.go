@@ -1,0 +1,259 @@
+package storage_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"pgregory.net/rapid"
+
+	"dorisgo/doriserr"
+	"dorisgo/storage"
+)
+
+// model is what a BE must hold after a sequence of calls, kept as plainly as
+// can be: for each version of the partition the rows that it brought.
+type model struct {
+	t   *rapid.T
+	fs  *vfs.MemFS
+	c   *clock
+	o   storage.Options
+	e   *storage.Engine
+	txn int64
+	// pending are the transactions that are written and not decided.
+	pending map[int64][]storage.PendingRowset
+	// versions[v-2] are the rows of version v, by tablet.
+	versions []map[int64][]int64
+	txns     []storage.Publish
+	open     []*storage.Snapshot
+	// dropped are tablets that are no more.
+	dropped map[int64]bool
+}
+
+var modelTablets = []int64{11, 12, 13, 14}
+
+// want is a tablet at a version, sorted.
+func (m *model) want(tablet, version int64) []int64 {
+	var out []int64
+	for _, v := range m.versions[:version-1] {
+		out = append(out, v[tablet]...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (m *model) must(err error) {
+	m.t.Helper()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *model) last() int64 { return int64(len(m.versions)) + 1 }
+
+func (m *model) write() {
+	m.txn++
+	var rowsets []storage.PendingRowset
+	for i, tablet := range modelTablets {
+		if m.dropped[tablet] {
+			continue
+		}
+		n := m.txn*100 + int64(i)
+		switch rapid.IntRange(0, 5).Draw(m.t, "rowset") {
+		case 0, 1, 2:
+			rowsets = append(rowsets, rows(n, m.txn, tablet, n, -n))
+		case 3:
+			rowsets = append(rowsets, many(n, m.txn, tablet, n*1000))
+		}
+	}
+	if len(rowsets) == 0 {
+		return
+	}
+	m.must(m.e.WritePending(m.t.Context(), m.txn, 1, rowsets))
+	m.pending[m.txn] = rowsets
+}
+
+// decide publishes or aborts one of the pending transactions.
+func (m *model) decide() {
+	if len(m.pending) == 0 {
+		return
+	}
+	var ids []int64
+	for txn := range m.pending {
+		ids = append(ids, txn)
+	}
+	slices.Sort(ids)
+	txn := rapid.SampledFrom(ids).Draw(m.t, "txn")
+	rowsets := m.pending[txn]
+	delete(m.pending, txn)
+	if rapid.IntRange(0, 4).Draw(m.t, "abort") == 0 {
+		m.must(m.e.Abort(m.t.Context(), txn))
+		return
+	}
+	rowsets = slices.DeleteFunc(rowsets, func(rs storage.PendingRowset) bool { return m.dropped[rs.TabletID] })
+	p := order(m.last()+1, txn, rowsets...)
+	m.must(m.e.Publish(m.t.Context(), p))
+	brought := map[int64][]int64{}
+	for _, rs := range rowsets {
+		b := []int64{rs.TxnID*100 + rs.TabletID - 11, -(rs.TxnID*100 + rs.TabletID - 11)}
+		if rs.Rows == 200 {
+			b = nil
+			for i := range int64(200) {
+				b = append(b, (rs.TxnID*100+rs.TabletID-11)*1000+i)
+			}
+		}
+		brought[rs.TabletID] = b
+	}
+	m.versions, m.txns = append(m.versions, brought), append(m.txns, p)
+}
+
+// again repeats an earlier publish.
+func (m *model) again() {
+	if len(m.txns) > 0 && len(m.dropped) == 0 {
+		m.must(m.e.Publish(m.t.Context(), rapid.SampledFrom(m.txns).Draw(m.t, "publish")))
+	}
+}
+
+func (m *model) snapshot() {
+	tablet := rapid.SampledFrom(modelTablets).Draw(m.t, "tablet")
+	version := rapid.Int64Range(1, m.last()).Draw(m.t, "version")
+	s, err := m.e.Snapshot(m.t.Context(), part, tablet, version)
+	switch {
+	case m.dropped[tablet]:
+		if err != nil && !doriserr.Is(err, doriserr.StaleEpoch) {
+			m.t.Fatal(err)
+		}
+	case doriserr.Is(err, doriserr.VersionGone) && version < m.last():
+	default:
+		m.must(err)
+	}
+	if err == nil {
+		m.open = append(m.open, s)
+	}
+}
+
+func (m *model) closeSnapshot() {
+	if len(m.open) > 0 {
+		i := rapid.IntRange(0, len(m.open)-1).Draw(m.t, "snapshot")
+		m.must(m.open[i].Close())
+		m.open = slices.Delete(m.open, i, i+1)
+	}
+}
+
+func (m *model) flush() {
+	m.must(m.e.Flush(m.t.Context(), rapid.SampledFrom(modelTablets).Draw(m.t, "tablet")))
+}
+
+func (m *model) sweep() {
+	m.c.advance(time.Duration(rapid.IntRange(0, 90).Draw(m.t, "seconds")) * time.Second)
+	m.must(errors.Join(m.e.Sweep(m.t.Context()), m.e.Trash(m.t.Context()), storage.TrimEntries(m.e)))
+}
+
+func (m *model) sync() { m.must(m.e.SyncPublished(m.t.Context())) }
+
+func (m *model) drop() {
+	if len(m.dropped) > 0 || rapid.IntRange(0, 5).Draw(m.t, "drop") > 0 {
+		return
+	}
+	tablet := rapid.SampledFrom(modelTablets).Draw(m.t, "tablet")
+	m.must(m.e.DropTablets(m.t.Context(), []int64{tablet}))
+	m.dropped[tablet] = true
+}
+
+// restart closes the engine, or cuts the power and publishes again what was not
+// durable, as the FE does.
+func (m *model) restart() {
+	m.check()
+	for _, s := range m.open {
+		m.must(s.Close())
+	}
+	m.open = nil
+	if rapid.Bool().Draw(m.t, "crash") {
+		durable := m.e.DurableVersion(part)
+		fs := m.fs.CrashClone(vfs.CrashCloneCfg{})
+		m.must(m.e.Close())
+		m.start(fs)
+		if v := m.e.PublishedVersion(part); v < durable {
+			m.t.Fatalf("published through %d, was durable through %d", v, durable)
+		}
+		for _, p := range m.txns[m.e.DurableVersion(part)-1:] {
+			p.Tablets = slices.DeleteFunc(slices.Clone(p.Tablets), func(t storage.PublishTablet) bool { return m.dropped[t.TabletID] })
+			m.must(m.e.Publish(m.t.Context(), p))
+		}
+		for _, txn := range m.e.PendingTxns() {
+			if m.pending[txn] == nil {
+				m.must(m.e.Abort(m.t.Context(), txn))
+			}
+		}
+		return
+	}
+	m.must(m.e.Close())
+	m.start(m.fs)
+	if v := m.e.DurableVersion(part); v != m.last() {
+		m.t.Fatalf("durable through %d after a restart, not %d", v, m.last())
+	}
+}
+
+func (m *model) start(fs *vfs.MemFS) {
+	m.fs = fs
+	o := options(fs)
+	o.Roots = m.o.Roots
+	o.Now, o.StaleSweep, o.KeepEntries, o.Rand = m.c.Now, time.Minute, 5, newRand(uint64(m.c.Now().UnixNano()+m.txn+1))
+	m.c.advance(1)
+	var err error
+	m.e, err = storage.Open(m.t.Context(), o)
+	m.must(err)
+}
+
+func (m *model) check() {
+	for _, s := range m.open {
+		got, err := snapshotRows(m.t.Context(), m.fs, s)
+		if want := m.want(s.TabletID, s.Version); err != nil || !slices.Equal(got, want) && !m.dropped[s.TabletID] {
+			m.t.Fatalf("snapshot of tablet %d at %d: %d rows, not %d: %v", s.TabletID, s.Version, len(got), len(want), err)
+		}
+	}
+	for _, tablet := range modelTablets {
+		got, err := read(m.t.Context(), m.fs, m.e, tablet, m.last())
+		if want := m.want(tablet, m.last()); !m.dropped[tablet] && (err != nil || !slices.Equal(got, want)) {
+			m.t.Fatalf("tablet %d at %d: %d rows, not %d: %v", tablet, m.last(), len(got), len(want), err)
+		}
+	}
+	var want []int64
+	for txn, rowsets := range m.pending {
+		if slices.ContainsFunc(rowsets, func(rs storage.PendingRowset) bool { return !m.dropped[rs.TabletID] }) {
+			want = append(want, txn)
+		}
+	}
+	slices.Sort(want)
+	got := slices.DeleteFunc(m.e.PendingTxns(), func(txn int64) bool { return !slices.Contains(want, txn) && m.pending[txn] != nil })
+	if !slices.Equal(got, want) {
+		m.t.Fatalf("pending %v, not %v", got, want)
+	}
+}
+
+// TestModel runs random calls against the engine and the model.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &model{t: t, c: newClock(), pending: map[int64][]storage.PendingRowset{}, dropped: map[int64]bool{}}
+		m.o.Roots = []storage.Root{{Path: "/r1"}, {Path: "/r2"}}[:rapid.IntRange(1, 2).Draw(t, "roots")]
+		m.start(vfs.NewCrashableMem())
+		defer func() {
+			for _, s := range m.open {
+				m.must(s.Close())
+			}
+			m.must(m.e.Close())
+		}()
+		action := func(f func(*model)) func(*rapid.T) { return func(*rapid.T) { f(m) } }
+		t.Repeat(map[string]func(*rapid.T){
+			"write": action((*model).write), "write more": action((*model).write),
+			"decide": action((*model).decide), "decide more": action((*model).decide), "again": action((*model).again),
+			"snapshot": action((*model).snapshot), "close snapshot": action((*model).closeSnapshot),
+			"flush": action((*model).flush), "sweep": action((*model).sweep), "sync": action((*model).sync),
+			"drop": action((*model).drop), "restart": action((*model).restart),
+			"check": action((*model).check),
+		})
+		m.check()
+	})
+}
