@@ -425,3 +425,42 @@ func TestInitClusterIsOnce(t *testing.T) {
 		t.Errorf("root is %+v", u)
 	}
 }
+
+// The leader lets the clock stand when nothing is due: whatever ends by time
+// must say so.
+func TestEverythingThatExpiresHasADeadline(t *testing.T) {
+	r := newRoom(t)
+	due := func(want int64, what string) {
+		t.Helper()
+		if ms, ok := r.s.NextDeadline(); !ok || ms != want {
+			t.Errorf("%s: due at %d, %v, want %d", what, ms, ok, want)
+		}
+	}
+	if ms, ok := r.s.NextDeadline(); ok {
+		t.Errorf("something is due at %d in an idle cluster", ms)
+	}
+	g := r.begin("t", "group_commit_1", &txn.GroupRecord{Async: true})
+	if ms, ok := r.s.NextDeadline(); ok {
+		t.Errorf("a group with WAL is due at %d", ms)
+	}
+	r.do(&SetBackendAlive{ID: r.be, BootEpoch: 1})
+	due(0, "a group of a backend that is down")
+	r.do(&SetBackendAlive{ID: r.be, BootEpoch: 1, Alive: true})
+	x := r.begin("t", "l", nil)
+	due(1000, "a transaction")
+	r.do(&AbortTxn{TxnID: x.ID, Owner: r.owner()})
+	due(43200_000, "a label")
+	r.do(&SetConfig{Key: ConfigLabelMax, Value: "0"})
+	due(180_000, "a label too many")
+	r.do(&CleanLabel{DBID: r.db})
+	r.do(&DropTable{DB: "d", Name: "t"})
+	due(defaultTrashS*1000, "a dropped table")
+	r.do(&Tick{DeltaMs: defaultTrashS * 1000, Term: 1})
+	if ms, ok := r.s.NextDeadline(); ok {
+		t.Errorf("a tombstone that a group names is due at %d", ms)
+	}
+	r.do(&AbortTxn{TxnID: g.ID, Owner: r.owner()})
+	r.do(&ReleaseGroups{BackendID: r.be, BootEpoch: 1, TxnIDs: []int64{g.ID}})
+	r.do(&CleanLabel{DBID: r.db})
+	due(defaultTrashS*1000, "a tombstone that nothing names")
+}

@@ -30,7 +30,6 @@ type modelTxn struct {
 	// file says that the WAL is on the backend's disk.
 	file      bool
 	released  bool
-	lost      bool
 	deadline  int64
 	parts     []txn.PartitionCommit
 	published map[int64]bool

@@ -59,10 +59,33 @@ func (s *State) GapFree(partitionID, tabletID, backendID int64) int64 {
 // Clock is the FSM's time in milliseconds.
 func (s *State) Clock() int64 { return s.book.Clock() }
 
-// NextDeadline is the FSM time of the next expiry of a transaction; ok is false
-// if there is none. Labels and dropped tables expire by ticks as well, so a
-// leader ticks at a slower pace without it.
-func (s *State) NextDeadline() (ms int64, ok bool) { return s.book.NextDeadline() }
+// NextDeadline is the FSM time at which something is due that only a tick does:
+// the end of a transaction or label, of a dropped table, or of the patience
+// with a BE that is down. ok is false if there is nothing: the clock may stand
+// then. It walks what may expire.
+func (s *State) NextDeadline() (ms int64, ok bool) {
+	ms, ok = s.book.NextDeadline(&s.limits)
+	take := func(at int64) {
+		if !ok || at < ms {
+			ms, ok = at, true
+		}
+	}
+	keep := configInt(s.config, ConfigTrashS, defaultTrashS) * 1000
+	for _, r := range s.recycled {
+		if !r.Erased {
+			take(r.DroppedFSM + keep)
+		} else if len(s.book.TableGroups(r.Table.ID)) == 0 {
+			take(s.book.Clock())
+		}
+	}
+	for _, b := range s.backends {
+		// A TRUNCATE may wait for a group of a BE that is down (rule 11).
+		if !b.Alive && s.book.GroupCount(b.ID) > 0 {
+			take(s.book.Clock())
+		}
+	}
+	return ms, ok
+}
 
 // NextTxnID is the id that the next transaction gets.
 func (s *State) NextTxnID() int64 { return s.book.NextID() }

@@ -26,6 +26,9 @@ type Target struct {
 	Columns []meta.Column
 	// ReplicationNum is the default of replication_num, 0 for Doris' own.
 	ReplicationNum int32
+	// IntervalMs and DataBytes are the defaults of group_commit_interval_ms and
+	// group_commit_data_bytes, 0 for Doris' own.
+	IntervalMs, DataBytes int32
 }
 
 // context is what an entry's parser sees.
@@ -46,6 +49,12 @@ func Defaults(t *Target) meta.Properties {
 	}
 	if p.ReplicationNum == 0 {
 		p.ReplicationNum = DefaultReplicationNum
+	}
+	if t.IntervalMs > 0 {
+		p.GroupCommitIntervalMs = t.IntervalMs
+	}
+	if t.DataBytes > 0 {
+		p.GroupCommitDataBytes = t.DataBytes
 	}
 	return p
 }

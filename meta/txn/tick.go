@@ -30,12 +30,27 @@ func (b *Book) Tick(deltaMs int64, term uint64, wallMs int64, lim *Limits) {
 // grace period.
 func (b *Book) Settled(lim *Limits) bool { return b.termMs >= lim.TickGraceMs }
 
-// NextDeadline is the FSM time at which the next undecided transaction
-// expires; ok is false if none may. It walks all undecided transactions.
-func (b *Book) NextDeadline() (ms int64, ok bool) {
+// NextDeadline is the FSM time at which the next undecided transaction or label
+// expires; ok is false if none may. It walks all undecided transactions and
+// all databases.
+func (b *Book) NextDeadline(lim *Limits) (ms int64, ok bool) {
+	take := func(at int64) {
+		if !ok || at < ms {
+			ms, ok = at, true
+		}
+	}
 	for id := range b.undecided {
-		if t := b.txns[id]; !t.HasWAL() && (!ok || t.DeadlineFSM < ms) {
-			ms, ok = t.DeadlineFSM, true
+		if t := b.txns[id]; !t.HasWAL() {
+			take(t.DeadlineFSM)
+		}
+	}
+	for _, d := range b.dbs {
+		if len(d.finished) == 0 {
+			continue
+		}
+		take(d.finished[0].since + lim.LabelKeepMs)
+		if len(d.finished) > lim.LabelMax {
+			take(d.finished[0].since + lim.LabelGraceMs)
 		}
 	}
 	return ms, ok
