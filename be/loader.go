@@ -99,7 +99,7 @@ func (l *loads) catchUp(ctx context.Context) error {
 
 // GroupCommit implements behttp.Loader.
 func (l *Loader) GroupCommit(ctx context.Context, g *behttp.GroupLoad) (behttp.GroupResult, error) {
-	load := &groupcommit.Load{Table: l.groupTable(g.Plan.Table), Async: g.Async, RequestID: g.RequestID}
+	load := &groupcommit.Load{Table: l.groupTable(g.Plan.Table), Async: g.Async && !l.wait(), RequestID: g.RequestID}
 	var ack groupcommit.Ack
 	var err error
 	if g.Own != nil {

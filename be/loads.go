@@ -37,6 +37,8 @@ type loads struct {
 	catalog *catalog.Catalog
 	groups  *groupcommit.Manager
 	sink    *sink.Sink
+	// wait is wait_internal_group_commit_finish: async loads run as sync.
+	wait func() bool
 
 	mu     sync.RWMutex
 	tables map[int64]groupTable
@@ -73,7 +75,7 @@ func (l *loads) load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply,
 		return l.normal(ctx, t, item)
 	}
 	ack, err := l.groups.Add(ctx, &groupcommit.Load{
-		Table: l.groupTable(t), Async: item.Mode == modeAsync, RequestID: [16]byte(item.RequestId),
+		Table: l.groupTable(t), Async: item.Mode == modeAsync && !l.wait(), RequestID: [16]byte(item.RequestId),
 		Encoded: item.Block, Rows: int(item.Rows), Bytes: item.Bytes,
 	})
 	if err != nil {

@@ -61,6 +61,8 @@ type Config struct {
 	Duck        duck.Options
 	FlushMemory int64
 	Heartbeat   time.Duration
+	// WaitGroups is wait_internal_group_commit_finish; nil is false.
+	WaitGroups func() bool
 	// NewHTTP makes the HTTP handler over the node.
 	NewHTTP func(n *Node) (http.Handler, error)
 }
@@ -98,6 +100,9 @@ func Start(ctx context.Context, cfg Config) (n *Node, err error) {
 	}
 	if cfg.Heartbeat <= 0 {
 		cfg.Heartbeat = time.Second
+	}
+	if cfg.WaitGroups == nil {
+		cfg.WaitGroups = func() bool { return false }
 	}
 	n = &Node{cfg: cfg, log: cfg.Logger, Catalog: catalog.New(), failed: make(chan error, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
@@ -212,7 +217,7 @@ func (n *Node) serve() error {
 		return err
 	}
 	n.Metrics.Watch(n.Groups)
-	n.loads = &loads{catalog: n.Catalog, groups: n.Groups, sink: n.sink, tables: map[int64]groupTable{}}
+	n.loads = &loads{catalog: n.Catalog, groups: n.Groups, sink: n.sink, wait: cfg.WaitGroups, tables: map[int64]groupTable{}}
 	n.rpc = peer.NewServer(cfg.Token)
 	bepb.RegisterBackendServer(n.rpc, &berpc.Server{
 		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, WALs: n.WALs.Counts,

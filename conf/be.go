@@ -9,77 +9,51 @@ type BE struct {
 
 	ListenHost    Text `key:"listen_host" default:"0.0.0.0" doc:"address that every port of the node is opened on"`
 	AdvertiseHost Text `key:"advertise_host" default:"" doc:"name or address by which other nodes reach this node; empty chooses by priority_networks"`
-	PublicHost    Text `key:"public_host" default:"" doc:"name or address that Stream Load clients are sent to; empty is that of advertise_host"`
 	Priority      Text `key:"priority_networks" default:"" doc:"networks in CIDR form, separated by semicolons, from which the node's own address is chosen"`
 	WebPort       Int  `key:"webserver_port" default:"8040" range:"0..65535" doc:"port of HTTP: Stream Load, administration, metrics"`
 	Port          Int  `key:"be_port" default:"9060" range:"0..65535" doc:"port of gRPC between nodes"`
 	GossipPort    Int  `key:"be_gossip_port" default:"9061" range:"0..65535" doc:"port of gossip, TCP and UDP"`
 	HeartbeatPort Int  `key:"heartbeat_service_port" default:"9050" range:"0..65535" doc:"number that names the backend in ALTER SYSTEM, as in Doris; nothing listens there"`
-	BrpcPort      Int  `key:"brpc_port" default:"8060" range:"0..65535" doc:"shown in SHOW BACKENDS, as in Doris; nothing listens there"`
 
 	_ struct{} `section:"Node and cluster"`
 
 	Frontends    Text `key:"frontends" default:"" doc:"host:rpc_port of frontends, separated by commas; gossip finds the others"`
 	GossipSeeds  Text `key:"gossip_seeds" default:"" doc:"host:gossip_port of some nodes, separated by commas, by which this one finds the others"`
 	ClusterToken Text `key:"cluster_token" default:"" doc:"secret that nodes prove membership with; empty trusts the network"`
-	AutoRegister Bool `key:"auto_register" default:"true" doc:"register with the cluster at the start; else ALTER SYSTEM ADD BACKEND has to"`
-	TLSCert      Text `key:"tls_cert_file" default:"" doc:"PEM file of the node's certificate; set it and tls_key_file to use TLS"`
-	TLSKey       Text `key:"tls_key_file" default:"" doc:"PEM file of the certificate's key"`
-	TLSCA        Text `key:"tls_ca_file" default:"" doc:"PEM file of the authorities that other nodes' certificates must come from; empty means no check"`
-	HTTPTLS      Bool `key:"enable_https" default:"false" doc:"serve HTTPS in place of HTTP"`
 
 	_ struct{} `section:"Storage"`
 
-	Roots         Text  `key:"storage_root_path" default:"storage" doc:"storage directories, separated by semicolons"`
-	InlineLimit   Int   `key:"inline_rowset_max_bytes" default:"1048576" range:"0..67108864" mutable:"true" doc:"rowsets up to this size are kept in the row store until a flush, in bytes; larger ones become Parquet files at once"`
-	FlushBytes    Int   `key:"tablet_flush_bytes" default:"33554432" range:"65536..4294967296" mutable:"true" doc:"inline rowsets of a tablet that start its flush, in bytes"`
-	FlushRowsets  Int   `key:"tablet_flush_rowsets" default:"256" range:"2..100000" mutable:"true" doc:"inline rowsets of a tablet that start its flush"`
-	FlushSeconds  Int   `key:"tablet_flush_interval_second" default:"300" range:"1..86400" mutable:"true" doc:"age of an inline rowset that starts its tablet's flush, in seconds"`
-	MaxVersions   Int   `key:"max_tablet_version_num" default:"2000" range:"10..1000000" mutable:"true" doc:"rowsets of a tablet above which loads are refused"`
-	MaxVersionsTS Int   `key:"time_series_max_tablet_version_num" default:"20000" range:"10..1000000" mutable:"true" doc:"as max_tablet_version_num, for tables with time series compaction"`
-	TrashSeconds  Int   `key:"trash_file_expire_time_sec" default:"86400" range:"0..2147483647" mutable:"true" doc:"how long deleted files stay in the trash directory, in seconds"`
-	FloodPercent  Int   `key:"storage_flood_stage_usage_percent" default:"95" range:"1..100" mutable:"true" doc:"share of a disk in use at which loads are refused, in percent"`
-	FloodLeft     Int   `key:"storage_flood_stage_left_capacity_bytes" default:"1073741824" range:"0..1099511627776" mutable:"true" doc:"free space of a disk at which loads are refused, in bytes"`
-	NoCompaction  Bool  `key:"disable_auto_compaction" default:"false" mutable:"true" doc:"never compact by itself"`
-	CompactTasks  Int   `key:"compaction_task_num_per_disk" default:"2" range:"1..64" mutable:"true" doc:"compactions of a storage directory at a time"`
-	CumuMin       Int   `key:"cumulative_compaction_min_deltas" default:"5" range:"2..1000" mutable:"true" doc:"small files that start a cumulative compaction"`
-	CumuMax       Int   `key:"cumulative_compaction_max_deltas" default:"1000" range:"2..10000" mutable:"true" doc:"files that a cumulative compaction takes at most"`
-	Promotion     Int   `key:"compaction_promotion_size_mbytes" default:"1024" range:"1..1048576" mutable:"true" doc:"size at which a cumulative file counts as base, in MiB"`
-	PromotionMin  Int   `key:"compaction_promotion_min_size_mbytes" default:"128" range:"1..1048576" mutable:"true" doc:"size below which a file is never base, in MiB"`
-	PromotionPart Float `key:"compaction_promotion_ratio" default:"0.05" range:"0..1" mutable:"true" doc:"share of the base's size at which a cumulative file counts as base"`
-	BaseMin       Int   `key:"base_compaction_min_rowset_num" default:"5" range:"2..1000" mutable:"true" doc:"files that start a base compaction"`
-	BaseRatio     Float `key:"base_compaction_min_data_ratio" default:"0.3" range:"0..10" mutable:"true" doc:"size of the rest, relative to the base, that starts a base compaction"`
-	BaseSeconds   Int   `key:"base_compaction_interval_seconds_since_last_operation" default:"86400" range:"1..2147483647" mutable:"true" doc:"age of the last base compaction that starts one, in seconds"`
-	StringLimit   Int   `key:"string_type_length_soft_limit_bytes" default:"10485760" range:"1..2147483647" mutable:"true" doc:"longest value of a STRING column, in bytes"`
-	JSONLimit     Int   `key:"jsonb_type_length_soft_limit_bytes" default:"1048576" range:"1..2147483647" mutable:"true" doc:"longest value of a JSON column, in bytes"`
+	Roots        Text `key:"storage_root_path" default:"storage" doc:"storage directories, separated by semicolons"`
+	InlineLimit  Int  `key:"inline_rowset_max_bytes" default:"1048576" range:"0..67108864" doc:"rowsets up to this size are kept in the row store until a flush, in bytes; larger ones become Parquet files at once"`
+	FlushBytes   Int  `key:"tablet_flush_bytes" default:"33554432" range:"65536..4294967296" doc:"inline rowsets of a tablet that start its flush, in bytes"`
+	FlushRowsets Int  `key:"tablet_flush_rowsets" default:"256" range:"2..100000" doc:"inline rowsets of a tablet that start its flush"`
+	TrashSeconds Int  `key:"trash_file_expire_time_sec" default:"86400" range:"0..2147483647" doc:"how long deleted files stay in the trash directory, in seconds"`
+	FloodLeft    Int  `key:"storage_flood_stage_left_capacity_bytes" default:"1073741824" range:"0..1099511627776" doc:"free space of a disk at which loads are refused, in bytes"`
+	StringLimit  Int  `key:"string_type_length_soft_limit_bytes" default:"10485760" range:"1..2147483647" mutable:"true" doc:"longest value of a STRING column, in bytes"`
 
 	_ struct{} `section:"Group commit"`
 
 	WALPath        Text `key:"group_commit_wal_path" default:"" doc:"WAL directories, separated by semicolons, absolute; empty is wal in each storage directory"`
-	WALSync        Bool `key:"group_commit_wal_sync" default:"true" mutable:"true" doc:"sync a load's WAL record to disk before it is acknowledged; false trusts the page cache, as Doris does"`
-	WALReplicas    Int  `key:"group_commit_wal_replicas" default:"1" range:"1..2" mutable:"true" doc:"backends that have a load's WAL record on disk before it is acknowledged"`
-	WALDisk        Size `key:"group_commit_wal_max_disk_limit" default:"10%" mutable:"true" doc:"space that WALs may take in each directory, in bytes or in percent of the free space"`
+	WALSync        Bool `key:"group_commit_wal_sync" default:"true" doc:"sync a load's WAL record to disk before it is acknowledged; false trusts the page cache, as Doris does"`
+	WALDisk        Size `key:"group_commit_wal_max_disk_limit" default:"10%" doc:"space that WALs may take in each directory, in bytes or in percent of the free space"`
 	WALNum         Int  `key:"group_commit_max_wal_num_per_table" default:"10" range:"0..1000000" mutable:"true" doc:"WALs of a table waiting for replay above which its async loads are refused; 0 is no limit"`
 	QueueMem       Int  `key:"group_commit_queue_mem_limit" default:"67108864" range:"1048576..1099511627776" mutable:"true" doc:"memory of all queues, in bytes; above it the largest is sealed and loads wait"`
-	BodyMem        Int  `key:"group_commit_body_mem_limit" default:"268435456" range:"1048576..1099511627776" mutable:"true" doc:"memory of all bodies that are still arriving, in bytes; above it senders are slowed, then refused"`
+	BodyMem        Int  `key:"group_commit_body_mem_limit" default:"268435456" range:"1048576..1099511627776" doc:"memory of all bodies that are still arriving, in bytes; above it senders are slowed, then refused"`
 	FilterRows     Int  `key:"group_commit_memory_rows_for_max_filter_ratio" default:"10000" range:"0..2147483647" mutable:"true" doc:"rows of a load above which max_filter_ratio is not enforced in group commit"`
-	InsertThreads  Int  `key:"group_commit_insert_threads" default:"10" range:"1..1024" doc:"groups that are committed at a time"`
 	ReplayThreads  Int  `key:"group_commit_relay_wal_threads" default:"10" range:"1..1024" doc:"WALs that are replayed at a time"`
-	ReplayRetries  Int  `key:"group_commit_replay_wal_retry_num" default:"10" range:"1..1000" mutable:"true" doc:"replay attempts whose pauses grow; later ones come at the longest pause"`
-	ReplayPause    Int  `key:"group_commit_replay_wal_retry_interval_seconds" default:"5" range:"1..86400" mutable:"true" doc:"first pause between replay attempts, in seconds"`
-	ReplayPauseMax Int  `key:"group_commit_replay_wal_retry_interval_max_seconds" default:"1800" range:"1..86400" mutable:"true" doc:"longest pause between replay attempts, in seconds"`
+	ReplayRetries  Int  `key:"group_commit_replay_wal_retry_num" default:"10" range:"1..1000" doc:"replay attempts whose pauses grow; later ones come at the longest pause"`
+	ReplayPause    Int  `key:"group_commit_replay_wal_retry_interval_seconds" default:"5" range:"1..86400" doc:"first pause between replay attempts, in seconds"`
+	ReplayPauseMax Int  `key:"group_commit_replay_wal_retry_interval_max_seconds" default:"1800" range:"1..86400" doc:"longest pause between replay attempts, in seconds"`
 	WaitInternal   Bool `key:"wait_internal_group_commit_finish" default:"false" mutable:"true" doc:"let every group commit load wait until its group is visible"`
 
 	_ struct{} `section:"Stream Load"`
 
-	MaxMB         Int  `key:"streaming_load_max_mb" default:"102400" range:"1..1048576" mutable:"true" doc:"largest body of a Stream Load, in MiB"`
-	MaxJSONMB     Int  `key:"streaming_load_json_max_mb" default:"100" range:"1..1048576" mutable:"true" doc:"largest body of a Stream Load of JSON that is read as one value, in MiB"`
-	ErrorLogHours Int  `key:"load_error_log_reserve_hours" default:"48" range:"1..8760" mutable:"true" doc:"how long error logs are kept, in hours"`
-	ErrorLogBytes Int  `key:"load_error_log_limit_bytes" default:"209715200" range:"1024..1099511627776" mutable:"true" doc:"size of one error log, in bytes"`
-	LoadRecord    Bool `key:"enable_stream_load_record" default:"false" mutable:"true" doc:"remember finished Stream Loads for SHOW STREAM LOAD"`
-	BEForward     Bool `key:"enable_group_commit_streamload_be_forward" default:"false" mutable:"true" doc:"pass group commit loads on to the backend that the table belongs to"`
-	CommitRPC     Int  `key:"txn_commit_rpc_timeout_ms" default:"180000" range:"1000..3600000" mutable:"true" doc:"time for one question to a frontend about a commit, in milliseconds"`
-	LineBytes     Int  `key:"csv_max_line_bytes" default:"104857600" range:"1024..2147483647" mutable:"true" doc:"longest line of a CSV body, in bytes"`
+	MaxMB         Int `key:"streaming_load_max_mb" default:"102400" range:"1..1048576" mutable:"true" doc:"largest body of a Stream Load, in MiB"`
+	MaxJSONMB     Int `key:"streaming_load_json_max_mb" default:"100" range:"1..1048576" mutable:"true" doc:"largest body of a Stream Load of JSON that is read as one value, in MiB"`
+	ErrorLogHours Int `key:"load_error_log_reserve_hours" default:"48" range:"1..8760" doc:"how long error logs are kept, in hours"`
+	ErrorLogBytes Int `key:"load_error_log_limit_bytes" default:"209715200" range:"1024..1099511627776" doc:"size of one error log, in bytes"`
+	CommitRPC     Int `key:"txn_commit_rpc_timeout_ms" default:"180000" range:"1000..3600000" doc:"time for one question to a frontend about a commit, in milliseconds"`
+	LineBytes     Int `key:"csv_max_line_bytes" default:"104857600" range:"1024..2147483647" mutable:"true" doc:"longest line of a CSV body, in bytes"`
 
 	_ struct{} `section:"Queries"`
 

@@ -37,15 +37,14 @@ func TestDefaults(t *testing.T) {
 	for key, want := range map[string]string{
 		"query_port": "9030", "http_port": "8030", "rpc_port": "9020", "edit_log_port": "9010", "fe_gossip_port": "9011",
 		"group_commit_interval_ms_default_value": "10000", "group_commit_data_bytes_default_value": "67108864",
-		"label_keep_max_second": "259200", "streaming_label_keep_max_second": "43200", "label_num_threshold": "2000",
-		"max_running_txn_num_per_db": "10000", "stream_load_default_timeout_second": "259200",
+		"streaming_label_keep_max_second": "43200", "label_num_threshold": "2000", "max_running_txn_num_per_db": "10000",
 	} {
 		if e, ok := fe.Lookup(key); !ok || e.Value != want {
 			t.Errorf("FE %s = %q, want %q", key, e.Value, want)
 		}
 	}
 	for key, want := range map[string]string{
-		"webserver_port": "8040", "be_port": "9060", "heartbeat_service_port": "9050", "brpc_port": "8060", "be_gossip_port": "9061",
+		"webserver_port": "8040", "be_port": "9060", "heartbeat_service_port": "9050", "be_gossip_port": "9061",
 		"group_commit_queue_mem_limit": "67108864", "group_commit_wal_max_disk_limit": "10%", "group_commit_wal_sync": "true",
 		"group_commit_max_wal_num_per_table": "10", "group_commit_memory_rows_for_max_filter_ratio": "10000",
 		"streaming_load_max_mb": "102400", "string_type_length_soft_limit_bytes": "10485760",
@@ -54,7 +53,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("BE %s = %q, want %q", key, e.Value, want)
 		}
 	}
-	if be.WALDisk.Bytes(1000) != 100 || fe.LabelKeep.Seconds() != 72*time.Hour {
+	if be.WALDisk.Bytes(1000) != 100 || fe.StreamKeep.Seconds() != 12*time.Hour {
 		t.Error("typed values are wrong")
 	}
 }
@@ -131,7 +130,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	if c.Port.Get() != 9060 {
 		t.Error("a bad value changed the key")
 	}
-	for _, s := range []string{"be_port=8040", "storage_root_path=a;b;a/", "group_commit_wal_path=rel", "priority_networks=10.0.0.0/8;x", "tls_key_file=k", "cumulative_compaction_max_deltas=2"} {
+	for _, s := range []string{"be_port=8040", "storage_root_path=a;b;a/", "group_commit_wal_path=rel", "priority_networks=10.0.0.0/8;x", "group_commit_replay_wal_retry_interval_seconds=3600"} {
 		if _, err := c.Load(Source{Sets: []string{s}}); err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +138,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	err = c.Validate()
 	for _, want := range []string{
 		"webserver_port and be_port are both 8040", `storage_root_path has "a" twice`, `absolute path, not "rel"`,
-		`"x" is no network`, "go together", "cumulative_compaction_min_deltas (5) is larger",
+		`"x" is no network`, "group_commit_replay_wal_retry_interval_seconds (3600) is larger",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Validate does not say %s:\n%v", want, err)
@@ -172,14 +171,14 @@ func TestSet(t *testing.T) {
 		{"be_port", "1", ErrNotMutable},
 		{"nope", "1", ErrUnknownKey},
 		{"sys_log_level", "debug", nil},
-		{"compaction_promotion_ratio", "NaN", ErrBadValue},
-		{"group_commit_wal_sync", "FALSE", nil},
+		{"group_commit_queue_mem_limit", "NaN", ErrBadValue},
+		{"wait_internal_group_commit_finish", "TRUE", nil},
 	} {
 		if err := c.Set(tt.key, tt.val); !errors.Is(err, tt.want) {
 			t.Errorf("Set(%s, %s) = %v, want %v", tt.key, tt.val, err, tt.want)
 		}
 	}
-	if c.QueueMem.Get() != 2097152 || c.LogLevel.Get() != "DEBUG" || c.WALSync.Get() {
+	if c.QueueMem.Get() != 2097152 || c.LogLevel.Get() != "DEBUG" || !c.WaitInternal.Get() {
 		t.Error("values were not set")
 	}
 }

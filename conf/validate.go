@@ -16,12 +16,7 @@ func (c *FE) Validate() error {
 		"edit_log_port": &c.EditLogPort, "fe_gossip_port": &c.GossipPort,
 	}, "query_port", "http_port", "rpc_port", "edit_log_port", "fe_gossip_port")
 	v.networks(&c.Priority)
-	v.tls(&c.TLSCert, &c.TLSKey, c.MySQLTLS.Get() || c.HTTPTLS.Get())
 	v.notEmpty("meta_dir", &c.MetaDir)
-	v.ordered("min_load_timeout_second", &c.LoadTimeoutMin, "stream_load_default_timeout_second", &c.LoadTimeout)
-	v.ordered("stream_load_default_timeout_second", &c.LoadTimeout, "max_stream_load_timeout_second", &c.LoadTimeoutMax)
-	v.ordered("autobucket_min_buckets", &c.AutoMin, "autobucket_max_buckets", &c.AutoMax)
-	v.ordered("autobucket_max_buckets", &c.AutoMax, "max_bucket_num_per_partition", &c.MaxBuckets)
 	return v.err()
 }
 
@@ -33,7 +28,6 @@ func (c *BE) Validate() error {
 		"webserver_port": &c.WebPort, "be_port": &c.Port, "be_gossip_port": &c.GossipPort,
 	}, "webserver_port", "be_port", "be_gossip_port")
 	v.networks(&c.Priority)
-	v.tls(&c.TLSCert, &c.TLSKey, c.HTTPTLS.Get())
 	v.distinct("storage_root_path", c.Roots.List(";"), true)
 	v.distinct("group_commit_wal_path", c.WALPath.List(";"), false)
 	for _, dir := range c.WALPath.List(";") {
@@ -43,8 +37,6 @@ func (c *BE) Validate() error {
 	}
 	v.ordered("group_commit_replay_wal_retry_interval_seconds", &c.ReplayPause,
 		"group_commit_replay_wal_retry_interval_max_seconds", &c.ReplayPauseMax)
-	v.ordered("cumulative_compaction_min_deltas", &c.CumuMin, "cumulative_compaction_max_deltas", &c.CumuMax)
-	v.ordered("compaction_promotion_min_size_mbytes", &c.PromotionMin, "compaction_promotion_size_mbytes", &c.Promotion)
 	return v.err()
 }
 
@@ -77,15 +69,6 @@ func (v *checker) networks(t *Text) {
 		if _, err := netip.ParsePrefix(n); err != nil {
 			v.add("priority_networks: %q is no network in CIDR form", n)
 		}
-	}
-}
-
-func (v *checker) tls(cert, key *Text, needed bool) {
-	switch {
-	case (cert.Get() == "") != (key.Get() == ""):
-		v.add("tls_cert_file and tls_key_file go together")
-	case needed && cert.Get() == "":
-		v.add("TLS is on, but tls_cert_file and tls_key_file are not set")
 	}
 }
 

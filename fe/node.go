@@ -44,10 +44,13 @@ type Config struct {
 	Version string
 	Logger  *slog.Logger
 
-	Protocol              mysql.Options
-	Settings              exec.Settings
-	Audit                 exec.Auditor
-	DefaultReplicationNum int32
+	Protocol mysql.Options
+	Settings exec.Settings
+	Audit    exec.Auditor
+	Limits   func() exec.Limits
+	// ClusterConfig are configured keys that the whole cluster shares; the
+	// leader puts them into the log (docs/configuration.md).
+	ClusterConfig map[string]string
 	// Heartbeat is the pause between looks at heartbeats, DeadAfter the
 	// silence after which a BE counts as dead.
 	Heartbeat, DeadAfter time.Duration
@@ -118,7 +121,7 @@ func (n *Node) wire() {
 	n.changer = &changer{node: n.Raft, leader: peer.NewLeader(cfg.Pool, nil), server: &leaderHint{n.Raft}}
 	n.Exec = exec.New(exec.Config{
 		Node: n.Raft, Changer: n.changer, Backends: n.Backends, Groups: n.groups, Settings: cfg.Settings, Audit: cfg.Audit, Logger: n.log,
-		DefaultReplicationNum: cfg.DefaultReplicationNum, Self: exec.Self{ID: n.Raft.ID(), Host: cfg.Host, Version: cfg.Version},
+		Limits: cfg.Limits, Self: exec.Self{ID: n.Raft.ID(), Host: cfg.Host, Version: cfg.Version},
 		Beats: n.beatTimes,
 	})
 	n.MySQL = mysql.New(n.Exec, cfg.Protocol)
@@ -144,7 +147,23 @@ func (n *Node) duties() {
 			var wg sync.WaitGroup
 			wg.Go(func() { n.txns.Lead(term.Ctx, term.Term) })
 			wg.Go(func() { n.watchBackends(term.Ctx) })
+			wg.Go(func() { n.shareConfig(term.Ctx) })
 			wg.Wait()
+		}
+	}
+}
+
+// shareConfig puts this leader's cluster-wide keys into the log where they
+// differ from it.
+func (n *Node) shareConfig(ctx context.Context) {
+	for key, value := range n.cfg.ClusterConfig {
+		var now string
+		n.Raft.View(func(st *meta.State) { now = st.Config()[key] })
+		if now == value {
+			continue
+		}
+		if _, err := n.Raft.Propose(ctx, &meta.SetConfig{Key: key, Value: value}); err != nil && ctx.Err() == nil {
+			n.log.Warn("a configuration key could not be shared with the cluster", "key", key, "err", err)
 		}
 	}
 }

@@ -37,15 +37,21 @@ type Config struct {
 	Raft     raftfsm.Config
 	Protocol mysql.Options
 	Settings exec.Settings
-	Audit    exec.Auditor
-	WALDirs  []string
-	WAL      wal.Options
-	Groups   groupcommit.Options
-	Storage  storage.Options
-	Duck     duck.Options
+	Limits   func() exec.Limits
+	// ClusterConfig are the FE keys that differ from their defaults and go
+	// through the log.
+	ClusterConfig map[string]string
+	Audit         exec.Auditor
+	WALDirs       []string
+	WAL           wal.Options
+	Groups        groupcommit.Options
+	Storage       storage.Options
+	Duck          duck.Options
 	// FlushMemory bounds the memory of flushes, in bytes.
 	FlushMemory int64
-	Token       string
+	// WaitGroups is wait_internal_group_commit_finish; nil is false.
+	WaitGroups func() bool
+	Token      string
 	// FEHTTP and BEHTTP make the HTTP handlers.
 	FEHTTP func(*fe.Node) (http.Handler, error)
 	BEHTTP func(*be.Node) (http.Handler, error)
@@ -125,7 +131,7 @@ func Start(ctx context.Context, cfg Config) (s *Standalone, err error) {
 	s.FE, err = fe.Start(ctx, fe.Config{
 		Raft: rc, RaftAddr: raftName, Host: cfg.Host, RPC: feListener, RPCPort: feRPC, MySQL: my, HTTP: feHTTP, Pool: s.pool,
 		Token: cfg.Token, Version: cfg.Version, Logger: cfg.Logger.With("node", "fe"), Protocol: cfg.Protocol, Settings: cfg.Settings, Audit: cfg.Audit,
-		DefaultReplicationNum: 1, NewHTTP: cfg.FEHTTP,
+		Limits: cfg.Limits, ClusterConfig: cfg.ClusterConfig, NewHTTP: cfg.FEHTTP,
 	})
 	if err != nil {
 		return nil, err
@@ -146,7 +152,7 @@ func Start(ctx context.Context, cfg Config) (s *Standalone, err error) {
 	s.BE, err = be.Start(ctx, be.Config{
 		Roots: []string{root}, WALDirs: walDirs, Host: cfg.Host, HeartbeatPort: beBeat, RPC: beListener, RPCPort: beRPC, HTTP: beHTTP,
 		Leader: peer.NewLeader(s.pool, []string{addr(feRPC)}), Pool: s.pool, Token: cfg.Token, Version: cfg.Version, Logger: cfg.Logger.With("node", "be"),
-		WAL: cfg.WAL, Groups: cfg.Groups, Storage: cfg.Storage, Duck: dc, FlushMemory: cfg.FlushMemory, NewHTTP: cfg.BEHTTP,
+		WAL: cfg.WAL, Groups: cfg.Groups, Storage: cfg.Storage, Duck: dc, FlushMemory: cfg.FlushMemory, WaitGroups: cfg.WaitGroups, NewHTTP: cfg.BEHTTP,
 	})
 	if err != nil {
 		return nil, err

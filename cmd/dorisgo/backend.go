@@ -59,7 +59,7 @@ func runBE(cmd *cobra.Command, file string, sets, accept []string) error {
 	if err != nil {
 		return err
 	}
-	log, closeLog, err := newLogger(c.LogLevel.Get(), c.LogFormat.Get(), c.LogFile.Get())
+	log, closeLog, err := newLogger(&c.LogLevel, c.LogFormat.Get(), c.LogFile.Get())
 	if err != nil {
 		return usageError{err}
 	}
@@ -187,6 +187,7 @@ func beConfig(c *conf.BE, roots, wals []string) be.Config {
 			Dirs: roots, TempDir: spill, MemoryLimitBytes: c.QueryMemory.Bytes(mem), Threads: threads, MaxConcurrent: c.QueryNum.Int(),
 		},
 		FlushMemory: c.FlushMemory.Bytes(mem),
+		WaitGroups:  c.WaitInternal.Get,
 	}
 }
 

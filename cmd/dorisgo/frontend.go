@@ -22,6 +22,7 @@ import (
 	"dorisgo/fe/mysql"
 	"dorisgo/gossip"
 	"dorisgo/internal/version"
+	"dorisgo/meta"
 	"dorisgo/raftfsm"
 	"dorisgo/rpc/peer"
 )
@@ -54,7 +55,7 @@ func runFE(cmd *cobra.Command, file string, sets []string) (err error) {
 	if err != nil {
 		return err
 	}
-	log, closeLog, err := newLogger(c.LogLevel.Get(), c.LogFormat.Get(), c.LogFile.Get())
+	log, closeLog, err := newLogger(&c.LogLevel, c.LogFormat.Get(), c.LogFile.Get())
 	if err != nil {
 		return usageError{err}
 	}
@@ -108,11 +109,11 @@ func runFE(cmd *cobra.Command, file string, sets []string) (err error) {
 	}
 	defer closeAudit()
 	rc := raftfsm.DefaultConfig()
-	rc.Dir, rc.Stream, rc.Bootstrap = dir, raftfsm.NewStream(raftL, raftAddr, nil), c.Helper.Get() == ""
+	rc.Dir, rc.Stream, rc.Bootstrap = dir, raftfsm.NewStream(raftL, raftAddr, nil), true
 	rc.SnapshotEntries = uint64(c.Snapshot.Get())
 	cfg := fe.Config{
 		Raft: rc, RaftAddr: raftAddr, Host: host, RPC: rpcL, RPCPort: tcpPort(rpcL), MySQL: mysqlL, HTTP: httpL, Pool: pool, Token: c.ClusterToken.Get(),
-		Version: version.Version, Logger: log, Protocol: protocol(c, log), Settings: feSettings{c}, Audit: auditor, DefaultReplicationNum: replicas(c),
+		Version: version.Version, Logger: log, Protocol: protocol(c, log), Settings: feSettings{c}, Audit: auditor, Limits: limits(c), ClusterConfig: clusterConfig(c),
 		Heartbeat: c.Heartbeat.Seconds(), DeadAfter: time.Duration(c.Heartbeat.Get()*c.HeartbeatTry.Get())*time.Second + 2*time.Second, NewHTTP: feHTTP(c, log),
 	}
 	n, err := fe.Start(ctx, cfg)
@@ -131,13 +132,31 @@ func runFE(cmd *cobra.Command, file string, sets []string) (err error) {
 	return errors.Join(err, n.Stop(stop))
 }
 
-// replicas is the replication_num of tables that name none. Until tables can
-// have several replicas it is 1.
-func replicas(c *conf.FE) int32 {
-	if n := c.Replicas.Get(); n > 0 {
-		return int32(n)
+// limits reads the keys that statements depend on.
+func limits(c *conf.FE) func() exec.Limits {
+	return func() exec.Limits {
+		return exec.Limits{
+			ReplicationNum: int32(c.Replicas.Get()), IntervalMs: int32(c.IntervalMs.Get()), DataBytes: int32(c.DataBytes.Get()),
+			MaxBuckets: c.MaxBuckets.Int(), WaitGroups: c.WaitInternal.Get(),
+		}
 	}
-	return 1
+}
+
+// clusterKeys are the keys that the rules of the metadata read: every frontend
+// must see the same value, so they go through the log.
+var clusterKeys = []string{
+	meta.ConfigMaxRunningTxns, meta.ConfigLabelKeepS, meta.ConfigLabelMax, meta.ConfigDisableLoad, meta.ConfigTrashS, meta.ConfigAbortDownS,
+}
+
+// clusterConfig are the cluster-wide keys that this node's configuration sets.
+func clusterConfig(c *conf.FE) map[string]string {
+	out := map[string]string{}
+	for _, key := range clusterKeys {
+		if e, ok := c.Lookup(key); ok && e.Value != e.Default {
+			out[key] = e.Value
+		}
+	}
+	return out
 }
 
 func protocol(c *conf.FE, log *slog.Logger) mysql.Options {
@@ -160,6 +179,6 @@ func openAudit(file string) (exec.Auditor, func() error, error) {
 // feHTTP makes an FE's HTTP server.
 func feHTTP(c *conf.FE, log *slog.Logger) func(*fe.Node) (http.Handler, error) {
 	return func(n *fe.Node) (http.Handler, error) {
-		return fehttp.New(fehttp.Options{Frontend: n.HTTPFrontend(), Metrics: n.Metrics(), Logger: log})
+		return fehttp.New(fehttp.Options{Frontend: n.HTTPFrontend(), Metrics: n.Metrics(), DrainBytes: fehttp.DefaultDrainBytes, Logger: log}), nil
 	}
 }

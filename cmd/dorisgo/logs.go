@@ -4,20 +4,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
+
+	"dorisgo/conf"
 )
 
 // newLogger makes a node's logger from the keys sys_log_level, sys_log_format
 // and sys_log_file.
-func newLogger(level, format, file string) (*slog.Logger, func() error, error) {
-	var l slog.Level
-	name := strings.ToUpper(level)
-	if name == "FATAL" {
-		name = "ERROR"
-	}
-	if err := l.UnmarshalText([]byte(name)); err != nil {
-		return nil, nil, fmt.Errorf("sys_log_level: %w", err)
-	}
+func newLogger(level *conf.Text, format, file string) (*slog.Logger, func() error, error) {
 	out, closer := os.Stderr, func() error { return nil }
 	if file != "" {
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -26,10 +19,26 @@ func newLogger(level, format, file string) (*slog.Logger, func() error, error) {
 		}
 		out, closer = f, f.Close
 	}
-	opts := &slog.HandlerOptions{Level: l}
+	opts := &slog.HandlerOptions{Level: logLevel{level}}
 	var h slog.Handler = slog.NewTextHandler(out, opts)
 	if format == "json" {
 		h = slog.NewJSONHandler(out, opts)
 	}
 	return slog.New(h), closer, nil
+}
+
+// logLevel follows sys_log_level, which may change at run time.
+type logLevel struct{ text *conf.Text }
+
+// Level implements slog.Leveler.
+func (l logLevel) Level() slog.Level {
+	switch l.text.Get() {
+	case "DEBUG":
+		return slog.LevelDebug
+	case "WARN":
+		return slog.LevelWarn
+	case "ERROR", "FATAL":
+		return slog.LevelError
+	}
+	return slog.LevelInfo
 }

@@ -70,7 +70,7 @@ func runStandalone(cmd *cobra.Command, f standaloneFlags) error {
 	if err != nil {
 		return err
 	}
-	log, closeLog, err := newLogger(fc.LogLevel.Get(), fc.LogFormat.Get(), fc.LogFile.Get())
+	log, closeLog, err := newLogger(&fc.LogLevel, fc.LogFormat.Get(), fc.LogFile.Get())
 	if err != nil {
 		return usageError{err}
 	}
@@ -93,8 +93,8 @@ func runStandalone(cmd *cobra.Command, f standaloneFlags) error {
 	b := beConfig(bc, []string{filepath.Join(dir, "be", "storage")}, nil)
 	cfg := standalone.Config{
 		DataDir: dir, Host: host, MySQLPort: f.mysql, FEHTTPPort: f.feHTTP, BEHTTPPort: f.http, Version: version.Version, Logger: log,
-		Raft: rc, Protocol: protocol(fc, log), Settings: feSettings{fc}, Audit: auditor, WALDirs: bc.WALPath.List(";"),
-		WAL: b.WAL, Groups: b.Groups, Storage: b.Storage, Duck: b.Duck, FlushMemory: b.FlushMemory, Token: fc.ClusterToken.Get(),
+		Raft: rc, Protocol: protocol(fc, log), Settings: feSettings{fc}, Limits: limits(fc), ClusterConfig: clusterConfig(fc), Audit: auditor, WALDirs: bc.WALPath.List(";"),
+		WAL: b.WAL, Groups: b.Groups, Storage: b.Storage, Duck: b.Duck, FlushMemory: b.FlushMemory, WaitGroups: b.WaitGroups, Token: fc.ClusterToken.Get(),
 		FEHTTP: feHTTP(fc, log), BEHTTP: beHTTP(bc, log),
 	}
 	ctx := cmd.Context()

@@ -12,9 +12,6 @@ import (
 	"dorisgo/value"
 )
 
-// maxBuckets bounds one table's tablets.
-const maxBuckets = 768
-
 // createTable checks a definition and places its tablets over the BEs that are
 // alive, in turn, those with fewer tablets first.
 func (s *Session) createTable(id [16]byte, st *ddl.CreateTable) (meta.Command, error) {
@@ -29,7 +26,7 @@ func (s *Session) createTable(id [16]byte, st *ddl.CreateTable) (meta.Command, e
 	if db == nil {
 		return nil, doriserr.New(doriserr.NoPrivilege, "no table can be created in database '%s'", dbName)
 	}
-	t, err := st.Build(ddl.BuildOptions{AutoBuckets: 1, MaxBuckets: maxBuckets})
+	t, err := st.Build(ddl.BuildOptions{AutoBuckets: 1, MaxBuckets: s.srv.Limits().MaxBuckets})
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +85,8 @@ func (s *Server) place(t *meta.Table) (*meta.Partition, error) {
 }
 
 func (s *Server) propTarget(t *meta.Table) *prop.Target {
-	return &prop.Target{Keys: t.Keys, Columns: t.Columns, ReplicationNum: s.DefaultReplicationNum}
+	l := s.Limits()
+	return &prop.Target{Keys: t.Keys, Columns: t.Columns, ReplicationNum: l.ReplicationNum, IntervalMs: l.IntervalMs, DataBytes: l.DataBytes}
 }
 
 // alterTable changes table properties.

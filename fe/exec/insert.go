@@ -200,6 +200,9 @@ func (s *Session) mode(t *meta.Table, h *insert.Header, expressions bool) int {
 	}
 	switch name {
 	case session.AsyncMode:
+		if s.srv.Limits().WaitGroups {
+			return modeSync
+		}
 		return modeAsync
 	case session.SyncMode:
 		return modeSync

@@ -71,14 +71,26 @@ type Config struct {
 	Settings Settings
 	Audit    Auditor
 	Logger   *slog.Logger
-	// DefaultReplicationNum is the replication_num of tables that name none.
-	DefaultReplicationNum int32
+	// Limits are the configuration keys that statements depend on, as they are
+	// at that moment.
+	Limits func() Limits
 	// Self describes this FE.
 	Self Self
 	// Processes lists and kills connections; it is set before the first one.
 	Processes *mysql.Server
 	// Beats are the newest heartbeats of BEs, empty on an FE that does not lead.
 	Beats func() map[int64]time.Time
+}
+
+// Limits are configuration keys.
+type Limits struct {
+	// ReplicationNum, IntervalMs and DataBytes are those of tables that name
+	// none.
+	ReplicationNum, IntervalMs, DataBytes int32
+	// MaxBuckets is max_bucket_num_per_partition.
+	MaxBuckets int
+	// WaitGroups is wait_internal_group_commit_finish: async becomes sync.
+	WaitGroups bool
 }
 
 // Self is this FE for SHOW and functions.
