@@ -1,0 +1,276 @@
+package meta
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"dorisgo/doriserr"
+	"dorisgo/meta/txn"
+)
+
+func (m *model) abort(t *rapid.T) {
+	x := m.pick(t)
+	o, right := m.ownerOf(t, x)
+	operator := rapid.IntRange(0, 3).Draw(t, "operator") == 0
+	if operator {
+		o, right = txn.Owner{}, true
+	}
+	c := &AbortTxn{TxnID: x.id, Owner: o, Reason: "test", WallMs: 3}
+	switch {
+	case !operator && o.BootEpoch != m.bootOf(o.BackendID):
+		m.applyWant(t, c, doriserr.StaleEpoch, false)
+	case x.forgotten:
+		m.applyWant(t, c, doriserr.TxnNotFound, false)
+	case !right:
+		m.applyWant(t, c, doriserr.StaleEpoch, false)
+	case x.state == txn.Aborted:
+		m.applyWant(t, c, 0, true)
+	case x.state != txn.Prepare, operator && x.hasWAL():
+		m.applyWant(t, c, doriserr.TxnState, false)
+	default:
+		m.applyWant(t, c, 0, true)
+		m.aborted(x)
+	}
+}
+
+func (m *model) aborted(x *modelTxn) {
+	x.state = txn.Aborted
+	m.ended(x)
+}
+
+func (m *model) publish(t *rapid.T) {
+	x := m.pick(t)
+	c := &PublishDone{TxnID: x.id, BackendIDs: m.someBackends(t), WallMs: 4}
+	switch x.state {
+	case txn.Committed:
+		for _, b := range c.BackendIDs {
+			x.published[b] = true
+		}
+		m.applyWant(t, c, 0, true)
+		m.advance()
+	case txn.Visible:
+		if x.forgotten {
+			t.Skip("forgotten")
+		}
+		m.applyWant(t, c, 0, true)
+	default:
+		if x.forgotten {
+			m.applyWant(t, c, doriserr.TxnNotFound, false)
+			return
+		}
+		m.applyWant(t, c, doriserr.TxnState, false)
+	}
+}
+
+// restart gives a backend its next life, with or without a report of its WALs.
+func (m *model) restart(t *rapid.T) {
+	b := rapid.IntRange(0, 2).Draw(t, "backend")
+	be := m.backends[b]
+	c := &RegisterBackend{UUID: fmt.Sprintf("be%d", b), Host: fmt.Sprintf("h%d", b), HeartbeatPort: 9050, LastBootEpoch: be.used, WallMs: 5}
+	c.WALsReported = rapid.Bool().Draw(t, "reports WALs")
+	for _, x := range m.txns {
+		if x.backend == b && x.file {
+			c.WALs = append(c.WALs, x.id)
+		}
+	}
+	be.boot++
+	be.alive = true
+	for _, x := range m.txns {
+		if x.backend == b && x.state == txn.Prepare && !x.hasWAL() {
+			m.aborted(x)
+		}
+	}
+	for _, x := range m.txns {
+		if !c.WALsReported || x.backend != b || !x.hasWAL() || x.file {
+			continue
+		}
+		x.released = true
+		if x.state == txn.Prepare {
+			x.state = txn.Aborted
+		}
+		m.ended(x)
+	}
+	if res := m.applyWant(t, c, 0, true); res.BootEpoch != be.boot {
+		t.Fatalf("boot epoch %d, want %d", res.BootEpoch, be.boot)
+	}
+}
+
+func (m *model) takeOver(t *rapid.T) {
+	x := m.pick(t)
+	be := m.backends[x.backend]
+	c := &TakeOver{TxnID: x.id, BackendID: be.id, BootEpoch: be.boot}
+	if be.boot > 1 && rapid.IntRange(0, 5).Draw(t, "stale") == 0 {
+		c.BootEpoch--
+		m.applyWant(t, c, doriserr.StaleEpoch, false)
+		return
+	}
+	switch {
+	case x.forgotten:
+		m.applyWant(t, c, doriserr.TxnNotFound, false)
+		return
+	case !x.group:
+		m.applyWant(t, c, doriserr.StaleEpoch, false)
+		return
+	}
+	if x.state == txn.Prepare && x.boot < be.boot {
+		x.boot = be.boot
+		x.owner++
+	}
+	res := m.applyWant(t, c, 0, true)
+	if res.Txn.Owner.OwnerEpoch != x.owner || res.Txn.State != x.state {
+		t.Fatalf("take-over of %d answers owner epoch %d and %s, want %d and %s", x.id, res.Txn.Owner.OwnerEpoch, res.Txn.State, x.owner, x.state)
+	}
+}
+
+// release reports a WAL as gone, which only a decided group's may be.
+func (m *model) release(t *rapid.T) {
+	x := m.pick(t)
+	be := m.backends[x.backend]
+	want := 0
+	if !x.forgotten && x.hasWAL() && x.state != txn.Prepare {
+		want, x.released, x.file = 1, true, false
+		m.ended(x)
+	}
+	if res := m.applyWant(t, &ReleaseGroups{BackendID: be.id, BootEpoch: be.boot, TxnIDs: []int64{x.id, 1 << 40}}, 0, true); res.Count != want {
+		t.Fatalf("release of %d released %d, want %d", x.id, res.Count, want)
+	}
+}
+
+func (m *model) alive(t *rapid.T) {
+	be := m.backends[rapid.IntRange(0, 2).Draw(t, "backend")]
+	up := rapid.Bool().Draw(t, "alive")
+	if be.alive && !up {
+		be.downAt = m.clock
+	}
+	be.alive = up
+	m.applyWant(t, &SetBackendAlive{ID: be.id, BootEpoch: be.boot, Alive: up}, 0, true)
+}
+
+func (m *model) drain(t *rapid.T) {
+	be := m.backends[rapid.IntRange(0, 2).Draw(t, "backend")]
+	be.drained = !be.drained
+	m.applyWant(t, &DecommissionBackend{ID: be.id, Cancel: !be.drained}, 0, true)
+}
+
+func (m *model) tick(t *rapid.T) {
+	delta := int64(rapid.SampledFrom([]int{100, 3000, 200_000, 50_000_000}).Draw(t, "ms"))
+	if rapid.IntRange(0, 3).Draw(t, "new leader") == 0 {
+		m.term++
+		m.inTerm = 0
+	}
+	m.applyWant(t, &Tick{DeltaMs: delta, Term: m.term, WallMs: 6}, 0, true)
+	m.clock += delta
+	m.inTerm += delta
+	lim := txn.DefaultLimits()
+	if m.inTerm < lim.TickGraceMs {
+		return
+	}
+	for _, x := range m.txns {
+		if x.state == txn.Prepare && !x.hasWAL() && x.deadline <= m.clock {
+			m.aborted(x)
+		}
+	}
+	// Labels: too old, or too many and not too young.
+	kept := m.finished()
+	for len(kept) > 0 {
+		age := m.clock - kept[0].since
+		if age < lim.LabelKeepMs && (len(kept) <= modelLabelMax || age < lim.LabelGraceMs) {
+			break
+		}
+		kept[0].forgotten = true
+		kept = kept[1:]
+	}
+	for _, be := range m.backends {
+		for _, x := range m.txns {
+			if !be.alive && m.clock-be.downAt >= 300_000 && m.backends[x.backend] == be && x.state == txn.Prepare && !x.hasWAL() {
+				m.aborted(x)
+			}
+		}
+	}
+}
+
+// finished are the transactions whose labels may be given up, oldest first.
+func (m *model) finished() []*modelTxn {
+	var out []*modelTxn
+	for _, x := range m.txns {
+		if x.since >= 0 && !x.forgotten {
+			out = append(out, x)
+		}
+	}
+	slices.SortFunc(out, func(a, b *modelTxn) int { return a.ended - b.ended })
+	return out
+}
+
+func (m *model) cleanLabel(t *rapid.T) {
+	label := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "label")
+	want := 0
+	for _, x := range m.finished() {
+		if label == "" || x.label == label {
+			x.forgotten = true
+			want++
+		}
+	}
+	if res := m.applyWant(t, &CleanLabel{DBID: m.db, Label: label}, 0, true); res.Count != want {
+		t.Fatalf("CLEAN LABEL %q forgot %d, want %d", label, res.Count, want)
+	}
+}
+
+func (m *model) durable(t *rapid.T) {
+	be := m.backends[rapid.IntRange(0, 2).Draw(t, "backend")]
+	c := &ReportDurable{BackendID: be.id, BootEpoch: be.boot}
+	for _, id := range slices.Sorted(maps.Keys(m.parts)) {
+		c.Versions = append(c.Versions, DurableVersion{id, rapid.Int64Range(1, int64(len(m.parts[id].log))+1).Draw(t, "version")})
+	}
+	m.applyWant(t, c, 0, true)
+}
+
+// repair closes a replica's holes through the newest version.
+func (m *model) repair(t *rapid.T) {
+	table := m.tables[rapid.IntRange(0, 1).Draw(t, "table")]
+	part := table.Partitions[rapid.IntRange(0, 1).Draw(t, "partition")]
+	tablet := part.Tablets[rapid.IntRange(0, 1).Draw(t, "tablet")]
+	be := m.backends[rapid.IntRange(0, 2).Draw(t, "backend")]
+	p := m.parts[part.ID]
+	through := int64(len(p.log)) + 1
+	for v := int64(2); v <= through; v++ {
+		delete(p.missing, missingKey(tablet.ID, be.id, v))
+	}
+	for _, x := range p.log {
+		if x.state != txn.Committed {
+			continue
+		}
+		for i := range x.parts {
+			for j := range x.parts[i].Tablets {
+				tc := &x.parts[i].Tablets[j]
+				if tc.TabletID == tablet.ID && !slices.Contains(tc.Backends, be.id) {
+					tc.Backends = append(slices.Clone(tc.Backends), be.id)
+				}
+			}
+		}
+	}
+	m.applyWant(t, &ReportReplica{Event: ReplicaRepaired, TabletID: tablet.ID, BackendID: be.id, BootEpoch: be.boot, Version: through}, 0, true)
+	m.advance()
+}
+
+// reload replaces the State by its snapshot, read again.
+func (m *model) reload(t *rapid.T) {
+	var first, second bytes.Buffer
+	if err := m.s.Snapshot().Write(&first); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Restore(bytes.NewReader(first.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Snapshot().Write(&second); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Fatal("a restored state has another snapshot")
+	}
+	m.s = s
+}
