@@ -94,7 +94,19 @@ type Node struct {
 
 // Start opens the directories, registers with the FE and serves. ctx bounds the
 // start alone. On an error nothing stays open.
-func Start(ctx context.Context, cfg Config) (n *Node, err error) {
+func Start(ctx context.Context, cfg Config) (*Node, error) {
+	n := newNode(cfg)
+	err := n.openEngines()
+	if err == nil {
+		err = n.begin(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, n.close())
+	}
+	return n, nil
+}
+
+func newNode(cfg Config) *Node {
 	if cfg.FS == nil {
 		cfg.FS = vfs.Default
 	}
@@ -104,33 +116,33 @@ func Start(ctx context.Context, cfg Config) (n *Node, err error) {
 	if cfg.WaitGroups == nil {
 		cfg.WaitGroups = func() bool { return false }
 	}
-	n = &Node{cfg: cfg, log: cfg.Logger, Catalog: catalog.New(), failed: make(chan error, 1)}
+	n := &Node{cfg: cfg, log: cfg.Logger, Catalog: catalog.New(), failed: make(chan error, 1)}
+	n.cfg.Duck.Logger, n.cfg.WAL.Logger, n.cfg.Storage.Logger = n.log, n.log, n.log
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	defer func() {
-		if err != nil {
-			n.close()
-		}
-	}()
+	return n
+}
+
+// begin is Start without DuckDB.
+func (n *Node) begin(ctx context.Context) error {
 	if err := n.open(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	found, err := n.WALs.Scan(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("cannot look through the WAL directories: %w", err)
+		return fmt.Errorf("cannot look through the WAL directories: %w", err)
 	}
 	if err := n.register(ctx, found); err != nil {
-		return nil, err
+		return err
 	}
-	n.wg.Go(func() { n.Catalog.Follow(n.ctx, cfg.Leader, n.ID, n.log) })
+	n.wg.Go(func() { n.Catalog.Follow(n.ctx, n.cfg.Leader, n.ID, n.log) })
 	if err := n.Catalog.Wait(ctx, 0); err != nil {
-		return nil, err
+		return err
 	}
-	return n, n.serve()
+	return n.serve()
 }
 
-// open opens the storage, the WAL directories and DuckDB.
-func (n *Node) open(ctx context.Context) (err error) {
-	n.cfg.Duck.Logger, n.cfg.WAL.Logger, n.cfg.Storage.Logger = n.log, n.log, n.log
+// openEngines opens DuckDB, one instance for queries and one for flushes.
+func (n *Node) openEngines() (err error) {
 	if n.queries, err = duck.Open(n.cfg.Duck); err != nil {
 		return fmt.Errorf("cannot open the query engine: %w", err)
 	}
@@ -142,6 +154,11 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if n.flushes, err = duck.Open(flush); err != nil {
 		return fmt.Errorf("cannot open the engine of flushes: %w", err)
 	}
+	return nil
+}
+
+// open opens the storage and the WAL directories.
+func (n *Node) open(ctx context.Context) (err error) {
 	so := n.cfg.Storage
 	so.FS = n.cfg.FS
 	if so.Codec == nil {

@@ -83,32 +83,34 @@ type Node struct {
 
 // Start opens the metadata, waits until this FE can answer, and serves. ctx
 // bounds the start alone. On an error nothing stays open.
-func Start(ctx context.Context, cfg Config) (n *Node, err error) {
+func Start(ctx context.Context, cfg Config) (*Node, error) {
 	if cfg.Heartbeat <= 0 {
 		cfg.Heartbeat = time.Second
 	}
 	if cfg.DeadAfter <= 0 {
 		cfg.DeadAfter = 5 * time.Second
 	}
-	n = &Node{cfg: cfg, log: cfg.Logger, failed: make(chan error, 1), groups: router.NewGroups()}
+	n := &Node{cfg: cfg, log: cfg.Logger, failed: make(chan error, 1), groups: router.NewGroups()}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	defer func() {
-		if err != nil {
-			n.close()
-		}
-	}()
-	rc := cfg.Raft
-	rc.Logger, rc.Fatal = cfg.Logger, n.fail
+	if err := n.start(ctx); err != nil {
+		return nil, errors.Join(err, n.close())
+	}
+	return n, nil
+}
+
+func (n *Node) start(ctx context.Context) (err error) {
+	rc := n.cfg.Raft
+	rc.Logger, rc.Fatal = n.log, n.fail
 	if n.Raft, err = raftfsm.Open(rc); err != nil {
-		return nil, fmt.Errorf("cannot open the metadata: %w", err)
+		return fmt.Errorf("cannot open the metadata: %w", err)
 	}
 	n.wire()
-	n.run("gRPC", func() error { return n.grpc.Serve(cfg.RPC) })
+	n.run("gRPC", func() error { return n.grpc.Serve(n.cfg.RPC) })
 	n.wg.Go(n.duties)
 	if err := n.settle(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	return n, n.serve()
+	return n.serve()
 }
 
 func (n *Node) wire() {
