@@ -40,7 +40,7 @@ func (t *translator) constant(stmt sqlparser.TableStatement, out *Translated) {
 		}
 		types[i] = vals[i].typ
 		if types[i].Kind == value.Invalid {
-			types[i] = tinyType
+			types[i] = intType // as DuckDB does with NULL
 		}
 	}
 	b := block.New(types)

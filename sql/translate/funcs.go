@@ -21,7 +21,7 @@ var functions map[string]function
 
 func init() {
 	functions = map[string]function{}
-	for _, group := range []map[string]function{conditionals, stringFuncs, mathFuncs, dateFuncs, jsonFuncs, sessionFuncs} {
+	for _, group := range []map[string]function{conditionals, stringFuncs, mathFuncs, dateFuncs, unitFuncs(), jsonFuncs, sessionFuncs} {
 		for name, f := range group {
 			functions[name] = f
 		}
@@ -107,6 +107,10 @@ func (t *translator) keywordCall(e sqlparser.Expr, sc *scope) (expr, error) {
 	case *sqlparser.JSONExtractExpr:
 		return t.applyTo("json_extract", sc, append([]sqlparser.Expr{e.JSONDoc}, e.PathList...)...)
 	case *sqlparser.JSONUnquoteExpr:
+		// ->> and json_unquote(json_extract(x, path)).
+		if x, ok := e.JSONValue.(*sqlparser.JSONExtractExpr); ok && len(x.PathList) == 1 {
+			return t.applyTo("json_extract_string", sc, x.JSONDoc, x.PathList[0])
+		}
 		return t.applyTo("json_unquote", sc, e.JSONValue)
 	case *sqlparser.JSONAttributesExpr:
 		return t.jsonAttribute(e, sc)
@@ -149,8 +153,11 @@ func count(t *translator, x expr) string {
 	if n.lit != nil && n.class() == integer && n.lit.text[0] != '-' {
 		return n.sql
 	}
-	return "greatest(CAST(" + n.sql + " AS BIGINT), 0)"
+	return notNegative("CAST(" + n.sql + " AS BIGINT)")
 }
+
+// notNegative: DuckDB's greatest would make 0 of NULL.
+func notNegative(n string) string { return "(CASE WHEN " + n + " < 0 THEN 0 ELSE " + n + " END)" }
 
 func result(typ value.Type, parts ...string) (expr, error) {
 	return expr{sql: strings.Join(parts, ""), typ: typ}, nil

@@ -319,7 +319,25 @@ func (t *translator) unitsBetween(unit sqlparser.IntervalType, a, b expr) (expr,
 	if err != nil {
 		return expr{}, err
 	}
-	return result(bigType, "date_sub(", quote(strings.ToLower(unit.ToString())), ", ", stampOf(from).sql, ", ", stampOf(to).sql, ")")
+	a2, b2 := stampOf(from).sql, stampOf(to).sql
+	switch unit {
+	case unitMonth:
+		return result(bigType, monthsBetween(a2, b2))
+	case unitQuarter:
+		return result(bigType, "(", monthsBetween(a2, b2), " // 3)")
+	case unitYear:
+		return result(bigType, "(", monthsBetween(a2, b2), " // 12)")
+	}
+	return result(bigType, "date_sub(", quote(strings.ToLower(unit.ToString())), ", ", a2, ", ", b2, ")")
+}
+
+// monthsBetween counts whole months by the day and time within the month: from
+// January 31 to February 29 is none. DuckDB counts one, as both end a month.
+func monthsBetween(a, b string) string {
+	rest := func(x string) string { return "epoch_us(" + x + ") - epoch_us(date_trunc('month', " + x + "))" }
+	n := "date_diff('month', " + a + ", " + b + ")"
+	return "(CASE WHEN " + b + " >= " + a + " THEN " + n + " - CAST(" + rest(b) + " < " + rest(a) + " AS BIGINT) ELSE " +
+		n + " + CAST(" + rest(b) + " > " + rest(a) + " AS BIGINT) END)"
 }
 
 func (t *translator) extract(e *sqlparser.ExtractFuncExpr, sc *scope) (expr, error) {
@@ -329,17 +347,20 @@ func (t *translator) extract(e *sqlparser.ExtractFuncExpr, sc *scope) (expr, err
 	return t.applyTo(strings.ToLower(e.IntervalType.ToString()), sc, e.Expr)
 }
 
-// Doris' own names: days_add(d, n), hours_sub(d, n), months_diff(a, b), ...
-func init() {
+// unitFuncs are Doris' own names: days_add(d, n), hours_sub(d, n),
+// months_diff(a, b), ..., and date_add with a number of days.
+func unitFuncs() map[string]function {
+	out := map[string]function{}
 	for name, unit := range map[string]sqlparser.IntervalType{
 		"years": unitYear, "quarters": unitQuarter, "months": unitMonth, "weeks": unitWeek, "days": unitDay,
 		"hours": unitHour, "minutes": unitMinute, "seconds": unitSecond, "microseconds": unitMicrosecond,
 	} {
-		dateFuncs[name+"_add"] = function{2, 2, func(t *translator, a []expr) (expr, error) { return t.addInterval(a[0], a[1], unit, false) }}
-		dateFuncs[name+"_sub"] = function{2, 2, func(t *translator, a []expr) (expr, error) { return t.addInterval(a[0], a[1], unit, true) }}
-		dateFuncs[name+"_diff"] = function{2, 2, func(t *translator, a []expr) (expr, error) { return t.unitsBetween(unit, a[1], a[0]) }}
+		out[name+"_add"] = function{2, 2, func(t *translator, a []expr) (expr, error) { return t.addInterval(a[0], a[1], unit, false) }}
+		out[name+"_sub"] = function{2, 2, func(t *translator, a []expr) (expr, error) { return t.addInterval(a[0], a[1], unit, true) }}
+		out[name+"_diff"] = function{2, 2, func(t *translator, a []expr) (expr, error) { return t.unitsBetween(unit, a[1], a[0]) }}
 	}
 	for name, sub := range map[string]bool{"date_add": false, "adddate": false, "date_sub": true, "subdate": true} {
-		dateFuncs[name] = function{2, 2, func(t *translator, a []expr) (expr, error) { return t.addInterval(a[0], a[1], unitDay, sub) }}
+		out[name] = function{2, 2, func(t *translator, a []expr) (expr, error) { return t.addInterval(a[0], a[1], unitDay, sub) }}
 	}
+	return out
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"vitess.io/vitess/go/vt/sqlparser"
-
-	"dorisgo/doriserr"
 )
 
 var stringFuncs = map[string]function{
@@ -35,6 +33,9 @@ var stringFuncs = map[string]function{
 		// The operator gives NULL if a part is NULL; DuckDB's concat skips it.
 		parts := make([]string, len(a))
 		for i, x := range a {
+			if x.null {
+				return result(stringType, "CAST(NULL AS VARCHAR)")
+			}
 			parts[i] = t.text(x)
 		}
 		return result(stringType, "(", strings.Join(parts, " || "), ")")
@@ -58,19 +59,19 @@ var stringFuncs = map[string]function{
 	"space": {1, 1, func(t *translator, a []expr) (expr, error) {
 		return result(stringType, "repeat(' ', ", count(t, a[0]), ")")
 	}},
-	"instr": {2, 2, plain("instr", intType, textArg)},
+	"instr": {2, 2, plain("instr", bigType, textArg)},
 	"locate": {2, 3, func(t *translator, a []expr) (expr, error) {
 		sub, s := t.text(a[0]), t.text(a[1])
 		if len(a) == 2 {
-			return result(intType, "instr(", s, ", ", sub, ")")
+			return result(bigType, "instr(", s, ", ", sub, ")")
 		}
 		pos := "CAST(" + t.number(a[2]).sql + " AS BIGINT)"
 		at := "instr(substring(" + s + ", " + pos + "), " + sub + ")"
-		return result(intType, "(CASE WHEN ", pos, " < 1 OR ", at, " = 0 THEN 0 ELSE ", at, " + ", pos, " - 1 END)")
+		return result(bigType, "(CASE WHEN ", pos, " < 1 OR ", at, " = 0 THEN 0 ELSE ", at, " + ", pos, " - 1 END)")
 	}},
 	"strcmp": {2, 2, func(t *translator, a []expr) (expr, error) {
 		l, r := t.text(a[0]), t.text(a[1])
-		return result(tinyType, "(CASE WHEN ", l, " = ", r, " THEN 0 WHEN ", l, " < ", r, " THEN -1 WHEN ", l, " > ", r, " THEN 1 END)")
+		return result(intType, "(CASE WHEN ", l, " = ", r, " THEN 0 WHEN ", l, " < ", r, " THEN -1 WHEN ", l, " > ", r, " THEN 1 END)")
 	}},
 	"hex": {1, 1, func(t *translator, a []expr) (expr, error) {
 		if c := a[0].class(); c == integer || c == boolean {
@@ -102,6 +103,9 @@ var stringFuncs = map[string]function{
 		s, set := t.text(a[0]), t.text(a[1])
 		return result(intType, "(CASE WHEN instr(", s, ", ',') > 0 OR ", set, " = '' THEN 0 ELSE COALESCE(list_position(string_split(", set, ", ','), ", s, "), 0) END)")
 	}},
+	"ascii":  {1, 1, ascii},
+	"char":   {1, many, char},
+	"insert": {4, 4, insert},
 	"trim":   {1, 2, trimChars("trim")},
 	"ltrim":  {1, 2, trimChars("ltrim")},
 	"rtrim":  {1, 2, trimChars("rtrim")},
@@ -208,30 +212,33 @@ func (t *translator) trim(e *sqlparser.TrimFuncExpr, sc *scope) (expr, error) {
 	return t.applyTo(name, sc, e.StringArg, e.TrimArg)
 }
 
-func init() {
-	stringFuncs["ascii"] = function{1, 1, func(t *translator, a []expr) (expr, error) {
-		s := t.text(a[0])
-		// The first byte, not the first character.
-		return result(intType, "(CASE WHEN ", s, " = '' THEN 0 ELSE CAST('0x' || left(hex(", s, "), 2) AS INTEGER) END)")
-	}}
-	stringFuncs["char"] = function{1, many, func(t *translator, a []expr) (expr, error) {
-		parts := make([]string, len(a))
-		for i, x := range a {
-			if x.lit == nil || x.class() != integer {
-				return expr{}, unsupported("char of a computed number")
-			}
-			n, err := strconv.Atoi(x.lit.text)
-			if err != nil || n < 1 || n > 127 {
-				return expr{}, doriserr.New(doriserr.Unsupported, "char(%s) is not supported: only 1 to 127", x.lit.text)
-			}
-			parts[i] = "chr(" + x.sql + ")"
+// ascii is the first byte, not the first character.
+func ascii(t *translator, a []expr) (expr, error) {
+	s := t.text(a[0])
+	return result(intType, "(CASE WHEN ", s, " = '' THEN 0 ELSE CAST('0x' || left(hex(", s, "), 2) AS INTEGER) END)")
+}
+
+func char(t *translator, a []expr) (expr, error) {
+	parts := make([]string, len(a))
+	for i, x := range a {
+		if x.lit == nil || x.class() != integer {
+			return expr{}, unsupported("char of a computed number")
 		}
-		return result(stringType, "(", strings.Join(parts, " || "), ")")
-	}}
-	stringFuncs["insert"] = function{4, 4, func(t *translator, a []expr) (expr, error) {
-		s, pos, n, with := t.text(a[0]), t.bits(a[1]), t.bits(a[2]), t.text(a[3])
-		return result(stringType, "(CASE WHEN ", pos, " < 1 OR ", pos, " > length(", s, ") THEN ", s,
-			" WHEN ", n, " < 0 OR ", pos, " + ", n, " > length(", s, ") THEN substring(", s, ", 1, ", pos, " - 1) || ", with,
-			" ELSE substring(", s, ", 1, ", pos, " - 1) || ", with, " || substring(", s, ", ", pos, " + ", n, ") END)")
-	}}
+		n, err := strconv.Atoi(x.lit.text)
+		if err != nil || n < 1 || n > 127 {
+			return expr{}, unsupported("char(%s)", x.lit.text)
+		}
+		parts[i] = "chr(" + x.sql + ")"
+	}
+	return result(stringType, "(", strings.Join(parts, " || "), ")")
+}
+
+// insert replaces n characters from a position; a position outside changes
+// nothing.
+func insert(t *translator, a []expr) (expr, error) {
+	s, pos, n, with := t.text(a[0]), t.bits(a[1]), t.bits(a[2]), t.text(a[3])
+	head := "substring(" + s + ", 1, " + pos + " - 1) || " + with
+	return result(stringType, "(CASE WHEN ", pos, " < 1 OR ", pos, " > length(", s, ") THEN ", s,
+		" WHEN ", n, " < 0 OR ", pos, " + ", n, " > length(", s, ") THEN ", head,
+		" ELSE ", head, " || substring(", s, ", ", pos, " + ", n, ") END)")
 }

@@ -3,6 +3,7 @@ package translate
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -80,6 +81,11 @@ func integerLiteral(digits string) expr {
 		e.typ = intType
 	case err == nil:
 		e.typ = bigType
+		if n == math.MinInt64 {
+			// DuckDB reads the digits before the sign, as a HUGEINT.
+			e.sql = "CAST(" + quote(digits) + " AS BIGINT)"
+			return e
+		}
 	default:
 		if _, err := value.ParseInt128([]byte(digits)); err == nil {
 			e.typ = largeType

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"slices"
 	"strings"
 
 	"vitess.io/vitess/go/vt/sqlparser"
@@ -103,14 +104,20 @@ func (t *translator) in(e *sqlparser.ComparisonExpr, sc *scope) (expr, error) {
 	if err != nil {
 		return expr{}, err
 	}
+	rs, err := t.exprs(list, sc)
+	if err != nil {
+		return expr{}, err
+	}
+	if l.class() == text && slices.ContainsFunc(rs, func(r expr) bool { return r.class() == text }) {
+		// Strings among the elements: all are compared as strings.
+		for i := range rs {
+			rs[i] = expr{sql: t.text(rs[i]), typ: stringType}
+		}
+	}
 	// Elements of one kind share a left side.
 	var lefts []string
 	elems := map[string][]string{}
-	for _, x := range list {
-		r, err := t.expr(x, sc)
-		if err != nil {
-			return expr{}, err
-		}
+	for _, r := range rs {
 		l2, r2, err := t.coerce(l, r)
 		if err != nil {
 			return expr{}, err

@@ -31,7 +31,7 @@ func (t *translator) parse(sql string) (stmt sqlparser.TableStatement, err error
 	if deepest(toks) > maxDepth {
 		return nil, doriserr.New(doriserr.Analysis, "the statement nests deeper than %d levels", maxDepth)
 	}
-	text, casts, err := rewriteCasts(sql, toks)
+	text, casts, err := rewrite(sql, toks)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +66,10 @@ func deepest(toks []tok) int {
 // the grammar takes only as one of MySQL's.
 const castMark = "__type_"
 
-// rewriteCasts replaces the type in CAST(x AS <type>), wherever it is one that
-// MySQL's grammar does not have, by CHAR CHARACTER SET __type_<n>.
-func rewriteCasts(sql string, toks []tok) (string, []value.Type, error) {
+// rewrite makes a statement fit MySQL's grammar: the type in CAST(x AS <type>),
+// wherever it is one that the grammar does not have, becomes CHAR CHARACTER SET
+// __type_<n>; words that are names in Doris get quotes.
+func rewrite(sql string, toks []tok) (string, []value.Type, error) {
 	var sb strings.Builder
 	var casts []value.Type
 	var open []bool // for each open parenthesis: does it belong to a CAST
@@ -76,7 +77,7 @@ func rewriteCasts(sql string, toks []tok) (string, []value.Type, error) {
 	for i, k := range toks {
 		switch {
 		case k.text == "(":
-			open = append(open, i > 0 && (toks[i-1].is("CAST") || toks[i-1].is("TRY_CAST")))
+			open = append(open, i > 0 && toks[i-1].is("CAST"))
 		case k.text == ")" && len(open) > 0:
 			open = open[:len(open)-1]
 		case k.is("AS") && len(open) > 0 && open[len(open)-1] && i+1 < len(toks):
@@ -92,10 +93,34 @@ func rewriteCasts(sql string, toks []tok) (string, []value.Type, error) {
 			fmt.Fprintf(&sb, " CHAR CHARACTER SET %s%d ", castMark, len(casts))
 			casts = append(casts, typ)
 			done = toks[i+end].end
+		case k.isName(toks, i):
+			sb.WriteString(sql[done:k.start] + "`" + k.text + "`")
+			done = k.end
 		}
 	}
 	sb.WriteString(sql[done:])
 	return sb.String(), casts, nil
+}
+
+// plainWords are reserved in MySQL 8 but not in Doris.
+var plainWords = map[string]bool{
+	"EMPTY": true, "RANK": true, "DENSE_RANK": true, "PERCENT_RANK": true, "CUME_DIST": true, "NTILE": true, "LEAD": true, "LAG": true,
+	"FIRST_VALUE": true, "LAST_VALUE": true, "NTH_VALUE": true, "ROW_NUMBER": true, "GROUPS": true, "SYSTEM": true, "FUNCTION": true,
+}
+
+// isName reports whether toks[i] is a bare word that the grammar would not take
+// as a name: one with other letters than ASCII, or a plain word that no
+// function call follows.
+func (k tok) isName(toks []tok, i int) bool {
+	if !wordByte(k.text[0]) {
+		return false
+	}
+	for j := range len(k.text) {
+		if k.text[j] >= utf8.RuneSelf {
+			return true
+		}
+	}
+	return plainWords[strings.ToUpper(k.text)] && (i+1 == len(toks) || toks[i+1].text != "(")
 }
 
 // dorisOnly are the type names that MySQL's CAST does not take, or takes with

@@ -118,7 +118,7 @@ func Select(sql string, env *Env) (*Translated, error) {
 type translator struct {
 	env    *Env
 	tables []*tableRef
-	// casts are the Doris types that stand behind the marks of rewriteCasts.
+	// casts are the Doris types that stand behind the marks of rewrite.
 	casts   []value.Type
 	derived int
 	depth   int

@@ -72,7 +72,7 @@ func unixTimestamp(t *translator, a []expr) (expr, error) {
 		return expr{}, err
 	}
 	s := "epoch_us(" + stampOf(m).sql + ") // 1000000"
-	return result(bigType, "greatest(", s, " - ", offsetAt(t.env.Now.Location(), s, true), ", 0)")
+	return result(bigType, notNegative("("+s+" - "+offsetAt(t.env.Now.Location(), s, true)+")"))
 }
 
 // fromUnixtime is a text in the session's zone.
