@@ -81,8 +81,8 @@ const (
 )
 
 // Start opens the data directory and serves. ctx bounds the start alone.
-func Start(ctx context.Context, cfg Config) (s *Standalone, err error) {
-	s = &Standalone{}
+func Start(ctx context.Context, cfg Config) (_ *Standalone, err error) {
+	s := &Standalone{}
 	if s.lock, err = lockDir(cfg.DataDir); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func Start(ctx context.Context, cfg Config) (s *Standalone, err error) {
 			for _, l := range listeners {
 				l.Close()
 			}
-			s.close(context.Background())
+			err = errors.Join(err, s.close(context.Background()))
 		}
 	}()
 	listen := func(what string, port int) (net.Listener, error) {
