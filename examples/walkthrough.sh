@@ -119,7 +119,7 @@ want "$out" "'label':'group_commit_" "an INSERT follows the table"
 sql db -e 'ALTER TABLE dt SET ("group_commit_mode" = "off_mode");'
 out=$(sql db -N -B --raw -e "SHOW CREATE TABLE dt")
 grep -q group_commit_mode <<<"$out" && fail "off_mode is not shown" "$out"
-eventually 15 "select count(*) from dt" 13
+eventually 15 "select count(*) from dt" 15
 
 step "errors"
 bad() { # sql pattern
