@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"dorisgo/doriserr"
@@ -54,11 +53,14 @@ type request struct {
 	limits Limits
 	id     [16]byte
 	length int64 // -1 for a chunked body
-	login  login
-	head   *head
-	plan   *Plan
-	body   *received
-	out    outcome
+	// unframed is a body whose end nobody knows: what follows on the connection
+	// is no request.
+	unframed bool
+	login    login
+	head     *head
+	plan     *Plan
+	body     *received
+	out      outcome
 }
 
 // run does the load and fills in the outcome; it returns the HTTP status.
@@ -106,6 +108,7 @@ func (l *request) checkHead() error {
 		return err
 	}
 	if l.length == 0 && l.r.Header.Get("Content-Length") == "" {
+		l.unframed = true
 		return invalid("content_length is empty and transfer-encoding!=chunked, please set content_length or transfer-encoding=chunked")
 	}
 	key, mb := l.limits.bodyLimit(h)
@@ -296,22 +299,24 @@ var _ load.ErrorSink = (*errlog.Log)(nil)
 // answer writes the reply so that the client sees it even if it is still
 // sending: a small rest of the body is read first, and the connection lives on;
 // otherwise the reply goes out at once, the connection is to end, and what the
-// client sends meanwhile is drained within bounds.
+// client sends meanwhile is drained within bounds. A client that still waits for
+// 100 Continue never gets it: package http sends none after the reply.
 func (l *request) answer(w http.ResponseWriter, status int, body []byte) {
-	waits := l.r.Header.Get("Expect") != "" && (l.body == nil || !l.body.touched)
-	if waits || l.body != nil && l.body.ended || l.r.Body == http.NoBody {
-		writeJSON(w, status, body) // net/http ends a connection whose body was not asked for
+	if l.unframed {
+		w.Header().Set("Connection", "close")
+	}
+	if l.body != nil && l.body.ended || l.r.Body == http.NoBody {
+		writeJSON(w, status, body)
 		return
 	}
 	rc := http.NewResponseController(w)
-	idle := time.Now().Add(l.limits.DrainIdle)
-	if l.length >= 0 && l.length <= smallBody && drain(l.r.Body, rc, smallBody, idle, l.limits.DrainIdle) {
+	waits := l.r.Header.Get("Expect") != "" && (l.body == nil || !l.body.touched)
+	if !waits && l.length >= 0 && l.length <= smallBody && drain(l.r.Body, rc, smallBody+1, time.Now().Add(l.limits.DrainIdle), l.limits.DrainIdle) {
 		writeJSON(w, status, body)
 		return
 	}
 	duplex := rc.EnableFullDuplex() == nil
 	w.Header().Set("Connection", "close")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	writeJSON(w, status, body)
 	if duplex && rc.Flush() == nil {
 		drain(l.r.Body, rc, l.limits.DrainBytes, time.Now().Add(l.limits.DrainTime), l.limits.DrainIdle)

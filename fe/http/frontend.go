@@ -24,7 +24,8 @@ type Frontend interface {
 	// RouteLoad chooses the BE that takes a load. For a group commit load all
 	// loads of the table go to the same BE while it is healthy (SPEC texts
 	// `No alive backend`, `No suitable backend , backends = [...]` are the
-	// implementation's); otherwise any BE that takes loads.
+	// implementation's); otherwise any BE that takes loads (none: `No backend
+	// available for load, please check the status of your backends., policy: …`).
 	RouteLoad(ctx context.Context, r RouteRequest) (Endpoint, error)
 
 	// LoadState is the state of the newest transaction with a label, as Doris

@@ -1,0 +1,112 @@
+package fehttp
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// streamLoad answers PUT /api/{db}/{table}/_stream_load with a redirect to a
+// backend. The checks are in Doris' order.
+func (s *Server) streamLoad(w http.ResponseWriter, r *http.Request) {
+	refuse := s.redirectTo(w, r)
+	if refuse != nil {
+		refuse()
+	}
+	s.drain(w, r)
+}
+
+// redirectTo writes the redirect, or returns how to refuse the load.
+func (s *Server) redirectTo(w http.ResponseWriter, r *http.Request) (refuse func()) {
+	because := func(text string) func() { return func() { failed(w, text) } }
+	ctx, db, table := r.Context(), r.PathValue("db"), r.PathValue("table")
+	mode := strings.ToLower(r.Header.Get("group_commit"))
+	switch mode {
+	case "", "off_mode", "sync_mode", "async_mode":
+	default:
+		return because("Header `group_commit` can only be `sync_mode`, `async_mode` or `off_mode`.")
+	}
+	t, err := s.o.Frontend.Table(ctx, db, table)
+	if err != nil {
+		return because(err.Error())
+	}
+	if mode == "async_mode" {
+		switch {
+		case !t.DatabaseExists:
+			return because("database is invalid for dbName: " + db)
+		case !t.TableExists:
+			return because("table is invalid: " + table)
+		case t.Blocked:
+			return because("insert table " + table + " is blocked on schema change")
+		}
+	}
+	user, err := s.login(r)
+	if err != nil {
+		return func() { s.refuse(w, err) }
+	}
+	switch {
+	case strings.TrimSpace(db) == "":
+		return because("No database selected.")
+	case strings.TrimSpace(table) == "":
+		return because("No table selected.")
+	}
+	if err := s.allowed(r, user, PrivLoad, db, table); err != nil {
+		return func() { s.refuse(w, err) }
+	}
+	group := mode == "sync_mode" || mode == "async_mode"
+	if group {
+		switch {
+		case !t.DatabaseExists:
+			return because("Database not found.")
+		case !t.TableExists:
+			return because("OlapTable not found.")
+		}
+	}
+	if mode == "" {
+		// The table's property makes loads without the header group loads too:
+		// they go where the others of the table go.
+		group = t.GroupCommitMode == "sync_mode" || t.GroupCommitMode == "async_mode"
+	}
+	to, err := s.o.Frontend.RouteLoad(ctx, RouteRequest{DB: db, Table: table, GroupCommit: group, User: user})
+	if err != nil {
+		return because(err.Error())
+	}
+	redirect(w, r, to)
+	return nil
+}
+
+// redirect answers 307 to the same path and query, byte for byte. It carries no
+// login: clients that follow keep the header themselves.
+func redirect(w http.ResponseWriter, r *http.Request, to Endpoint) {
+	uri := r.RequestURI
+	if !strings.HasPrefix(uri, "/") { // an absolute form, as proxies send
+		uri = r.URL.RequestURI()
+	}
+	w.Header().Set("Location", "http://"+net.JoinHostPort(to.Host, strconv.Itoa(to.Port))+uri)
+	w.Header().Set("Content-Type", "text/html;charset=UTF-8")
+	w.Header().Set("Content-Length", "0")
+	w.WriteHeader(http.StatusTemporaryRedirect)
+}
+
+// twoPhase refuses the second phase of two-phase commit by name.
+func (s *Server) twoPhase(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Header.Get("txn_id") == "" && r.Header.Get("label") == "":
+		failed(w, "No transaction id or label selected.")
+	case r.Header.Get("txn_operation") == "":
+		failed(w, "No transaction operation('commit' or 'abort') selected.")
+	default:
+		failed(w, "two-phase commit is not supported yet")
+	}
+}
+
+func (s *Server) httpStream(w http.ResponseWriter, r *http.Request) {
+	failed(w, "_http_stream is not supported yet, use _stream_load")
+	s.drain(w, r)
+}
+
+func (s *Server) miniLoad(w http.ResponseWriter, r *http.Request) {
+	failed(w, "The mini load operation has been disabled by default, if you need to add disable_mini_load=false in fe.conf.")
+	s.drain(w, r)
+}
