@@ -252,7 +252,7 @@ func (t *table) awaitRecovery(ctx context.Context) error {
 		return notJoined(ctx, "the scan of the WAL directories", nil)
 	}
 	t.mu.Lock()
-	admit, last := t.admit, t.stats.LastError
+	admit := t.admit
 	t.mu.Unlock()
 	if admit == nil {
 		t.admitted.Store(true)
@@ -265,10 +265,9 @@ func (t *table) awaitRecovery(ctx context.Context) error {
 	case <-t.m.stop:
 		return errStopping
 	case <-ctx.Done():
-		var cause error
-		if last != "" {
-			cause = errors.New(last)
-		}
+		t.mu.Lock()
+		cause := t.lastErr
+		t.mu.Unlock()
 		return notJoined(ctx, "the take-over of the WALs of table "+t.name, cause)
 	}
 }

@@ -32,7 +32,7 @@ func (g *group) finishWith(ctx context.Context, write func(context.Context) (Wri
 	w, err := write(ctx)
 	cancel()
 	if err != nil {
-		g.failed(fmt.Errorf("cannot write the group: %w", err))
+		g.failed(writeError(err))
 		return
 	}
 	if g.onDisk() {
@@ -52,6 +52,15 @@ func (g *group) finishWith(ctx context.Context, write func(context.Context) (Wri
 	g.committed(out, g.reason)
 }
 
+// writeError is the error of a Write: never "unknown", since nobody commits what
+// was written in part.
+func writeError(err error) error {
+	if decided(err) {
+		return fmt.Errorf("cannot write the group: %w", err)
+	}
+	return doriserr.Wrap(doriserr.Internal, err, "cannot write the group")
+}
+
 // onDisk says that the rows need not be kept in memory: the WAL holds them all.
 func (g *group) onDisk() bool {
 	if g.w == nil {
@@ -65,26 +74,26 @@ func (g *group) onDisk() bool {
 	}
 }
 
-// awaitPrev waits for the decision about the group before, in ordered tables.
+// awaitPrev waits, in ordered tables, until the groups that opened before are
+// decided. One that failed or was discarded leaves its own predecessor to wait
+// for.
 func (g *group) awaitPrev() error {
-	if g.prev == nil {
-		return nil
-	}
-	prev := g.prev
-	defer func() { g.prev = nil }()
-	select {
-	case <-prev.done:
-		return nil
-	case <-prev.gone:
+	for p := g.prev; p != nil; p = p.prev {
 		select {
-		case <-prev.done:
-			return nil
+		case <-p.done:
+			continue
+		case <-p.gone:
+		case <-g.t.m.ctx.Done():
+			return g.t.m.ctx.Err()
+		}
+		select {
+		case <-p.done:
 		default:
 			return errEarlier
 		}
-	case <-g.t.m.ctx.Done():
-		return g.t.m.ctx.Err()
 	}
+	g.prev = nil
+	return nil
 }
 
 // commit asks until there is a decision (docs/protocol.md, rule 5).
@@ -116,7 +125,7 @@ func (g *group) committed(out Outcome, sealed SealReason) {
 	if f := m.opts.Events.Committed; f != nil {
 		f(g.info(), sealed, time.Since(g.sealedAt))
 	}
-	g.blk = nil
+	g.blk, g.prev = nil, nil
 	g.settle(out, nil)
 	if g.removeWAL() {
 		m.release(g)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"dorisgo/block"
@@ -54,6 +55,7 @@ func newFSM(t testing.TB) *fsm {
 type sink struct {
 	*fsm
 	life          int
+	cut           atomic.Bool // nothing comes through any more
 	before, after func(ctx context.Context, op string, t Txn) error
 	convert       func(h *wal.Header, b *block.Block) (*Table, *block.Block, error)
 }
@@ -72,8 +74,8 @@ func (f *fsm) newLife() *sink {
 
 func call[T any](s *sink, ctx context.Context, op string, t Txn, do func() (T, error)) (T, error) {
 	var zero T
-	if err := ctx.Err(); err != nil {
-		return zero, err
+	if err := ctx.Err(); err != nil || s.cut.Load() {
+		return zero, errors.Join(err, errBroken)
 	}
 	if s.before != nil {
 		if err := s.before(ctx, op, t); err != nil {

@@ -88,6 +88,7 @@ func (n *node) end() {
 // die ends the life at once: nothing reaches the cluster any more.
 func (n *node) die() {
 	n.t.Helper()
+	n.sink.cut.Store(true)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = n.Stop(ctx) // it says that something is left, as it should

@@ -67,6 +67,7 @@ func (t *table) addParked(g *group) {
 
 // noteFailure keeps the last error for Stats. t.mu is held.
 func (t *table) noteFailure(err error) {
+	t.lastErr = err
 	t.stats.LastError, t.stats.LastErrorAt = err.Error(), time.Now()
 }
 
@@ -197,7 +198,7 @@ func (m *Manager) attempt(g *group) error {
 	n := int64(rows.Rows())
 	w, err := m.sink.Write(ctx, g.txn, table, rows)
 	if err != nil {
-		return fmt.Errorf("cannot write the group: %w", err)
+		return writeError(err)
 	}
 	out, err := m.commit(g.txn, w, n)
 	if err != nil {

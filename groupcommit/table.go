@@ -43,8 +43,9 @@ type table struct {
 	admitted atomic.Bool
 	// noWAL is when a WAL file could not be created last: async loads run as
 	// sync for a while then.
-	noWAL time.Time
-	stats TableStats
+	noWAL   time.Time
+	stats   TableStats
+	lastErr error // stats.LastError
 }
 
 func newTable(m *Manager, dbID, id int64, name string) *table {

@@ -102,6 +102,7 @@ func openDir(fs vfs.FS, path string, rand io.Reader, l limit) (*dir, error) {
 	if err := d.identify(rand); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
+	d.lookAtDisk()
 	return d, nil
 }
 
