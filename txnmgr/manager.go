@@ -42,6 +42,7 @@ type Manager struct {
 	publishers map[int64]*publisher
 	// look asks the present term to look for new BEs.
 	look chan struct{}
+	clock clock
 	// moved is closed and replaced whenever a transaction may have become
 	// VISIBLE.
 	moved chan struct{}
@@ -142,7 +143,9 @@ func (m *Manager) Lead(ctx context.Context, term uint64) {
 		m.mu.Unlock()
 		wg.Wait()
 	}()
-	wg.Go(func() { m.tick(ctx, term) })
+	m.clock.begin(term)
+	defer m.clock.end()
+	wg.Go(func() { m.tick(ctx) })
 	ticker := time.NewTicker(m.cfg.Tick)
 	defer ticker.Stop()
 	for {
@@ -188,38 +191,5 @@ func (m *Manager) hire(ctx context.Context, term uint64, wg *sync.WaitGroup) {
 			m.publishers[id] = p
 			wg.Go(func() { p.run(ctx) })
 		}
-	}
-}
-
-// tick lets the FSM's clock run while something can expire.
-func (m *Manager) tick(ctx context.Context, term uint64) {
-	last := time.Now()
-	ticker := time.NewTicker(m.cfg.Tick)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		due := false
-		m.cfg.Node.View(func(s *meta.State) { _, due = s.NextDeadline() })
-		if !due {
-			// The clock may stand while nothing waits for it; the time until
-			// the next deadline is set must not count.
-			last = time.Now()
-			continue
-		}
-		now := time.Now()
-		delta := now.Sub(last).Milliseconds()
-		_, err := m.cfg.Node.Propose(ctx, &meta.Tick{DeltaMs: delta, Term: term})
-		if err != nil {
-			if ctx.Err() == nil {
-				m.cfg.Logger.Warn("the clock of the metadata could not tick", "err", err)
-			}
-			continue
-		}
-		last = last.Add(time.Duration(delta) * time.Millisecond)
-		m.bump()
 	}
 }

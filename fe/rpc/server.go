@@ -173,7 +173,7 @@ func (s *Server) Begin(ctx context.Context, r *fepb.BeginRequest) (*fepb.BeginRe
 	if r.Group {
 		c.Group = &txn.GroupRecord{Async: r.Async, IntervalMs: r.IntervalMs}
 	}
-	res, err := s.node.Propose(ctx, c)
+	res, err := s.txns.Begin(ctx, c)
 	if err != nil {
 		return nil, s.fail(err)
 	}
