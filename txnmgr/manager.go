@@ -41,7 +41,7 @@ type Manager struct {
 	// publishers are those of the present term, by backend; nil without one.
 	publishers map[int64]*publisher
 	// look asks the present term to look for new BEs.
-	look chan struct{}
+	look  chan struct{}
 	clock clock
 	// moved is closed and replaced whenever a transaction may have become
 	// VISIBLE.

@@ -22,6 +22,10 @@ type Node interface {
 	AppliedIndex() uint64
 	Leader() (id, addr string, ok bool)
 	IsLeader() bool
+	// Ready reports whether this FE leads and has passed its term's barrier.
+	Ready() (index uint64, ok bool)
+	// VerifyLeader asks a majority whether this FE still leads.
+	VerifyLeader(ctx context.Context) error
 }
 
 // Server implements fepb.FrontendServer.
@@ -240,12 +244,16 @@ func (s *Server) Release(ctx context.Context, r *fepb.ReleaseRequest) (*fepb.Rel
 }
 
 // Outcomes implements fepb.FrontendServer. A BE deletes by the answer, so it is
-// given after a command went through the log (docs/protocol.md, H15).
+// given by a leader that has passed the barrier of its term and proved that it
+// still leads (docs/protocol.md, H15).
 func (s *Server) Outcomes(ctx context.Context, r *fepb.OutcomesRequest) (*fepb.OutcomesReply, error) {
 	if err := s.lead(); err != nil {
 		return nil, err
 	}
-	if _, err := s.node.Propose(ctx, &meta.Tick{}); err != nil {
+	if _, ready := s.node.Ready(); !ready {
+		return nil, doriserr.ToStatus(peer.NotLeaderError(""))
+	}
+	if err := s.node.VerifyLeader(ctx); err != nil {
 		return nil, s.fail(err)
 	}
 	reply := &fepb.OutcomesReply{}
