@@ -52,3 +52,8 @@ proto:
 
 clean:
 	rm -rf bin
+
+.PHONY: crash
+## crash: 100 rounds of kill -9 under load for a standalone, a backend and a frontend.
+crash: compiler
+	E2E_CRASH_ROUNDS=100 go test -count 1 -timeout 30m -v -run 'TestCrash' ./e2e
