@@ -203,8 +203,13 @@ func (n *Node) register(ctx context.Context, found []wal.FileInfo) error {
 			r.Wals = append(r.Wals, f.TxnID)
 		}
 	}
+	aside, err := setAside(n.cfg.FS, n.cfg.WALDirs)
+	if err != nil {
+		return fmt.Errorf("cannot look through the WAL files that were set aside: %w", err)
+	}
+	r.Wals = append(r.Wals, aside...)
 	var reply *fepb.RegisterReply
-	err := n.cfg.Leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
+	err = n.cfg.Leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
 		reply, err = c.Register(ctx, r)
 		return err
 	})
