@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,11 +78,11 @@ func TestIntervalAndSize(t *testing.T) {
 func TestNextGroupBeginsAhead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFSM(t)
-		begins := 0
+		var begins atomic.Int64
 		n := start(t, vfs.NewMem(), f, func(n *node, _ *Options) {
 			n.sink.before = func(_ context.Context, op string, _ Txn) error {
 				if op == "Begin" {
-					begins++
+					begins.Add(1)
 					time.Sleep(300 * time.Millisecond)
 				}
 				return nil
@@ -100,8 +101,8 @@ func TestNextGroupBeginsAhead(t *testing.T) {
 		time.Sleep(10 * time.Second) // the spare group is discarded
 		synctest.Wait()
 		wantRows(t, f, 1, ints(0, 50)...)
-		if all, _ := f.groups(); all != 0 || n.Counters().Discarded.Load() != 1 || begins > 7 {
-			t.Fatalf("%d groups left, %d discarded, %d begins", all, n.Counters().Discarded.Load(), begins)
+		if all, _ := f.groups(); all != 0 || n.Counters().Discarded.Load() != 1 || begins.Load() > 7 {
+			t.Fatalf("%d groups left, %d discarded, %d begins", all, n.Counters().Discarded.Load(), begins.Load())
 		}
 	})
 }
@@ -194,9 +195,14 @@ func TestBadBlockHarmsNobody(t *testing.T) {
 func TestModesAndSchemasDoNotMix(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFSM(t)
+		var mu sync.Mutex
 		var reasons []SealReason
 		n := start(t, vfs.NewMem(), f, func(_ *node, o *Options) {
-			o.Events.Committed = func(_ GroupInfo, r SealReason, _ time.Duration) { reasons = append(reasons, r) }
+			o.Events.Committed = func(_ GroupInfo, r SealReason, _ time.Duration) {
+				mu.Lock()
+				defer mu.Unlock()
+				reasons = append(reasons, r)
+			}
 		})
 		defer n.end()
 		old := testTable(1)
@@ -204,6 +210,8 @@ func TestModesAndSchemasDoNotMix(t *testing.T) {
 		labels := map[string]string{}
 		add := func(name string, l *Load) {
 			ack := n.mustAdd(l)
+			mu.Lock()
+			defer mu.Unlock()
 			if other, ok := labels[ack.Label]; ok {
 				t.Errorf("%s and %s share group %s", name, other, ack.Label)
 			}
@@ -238,11 +246,11 @@ func TestMemoryBudgetSealsAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFSM(t)
 		stuck := make(chan struct{})
-		blocked := false
+		var blocked atomic.Bool
 		n := start(t, vfs.NewMem(), f, func(n *node, o *Options) {
 			o.MemLimit = 100_000
 			n.sink.before = func(ctx context.Context, op string, _ Txn) error {
-				if op == "Write" && blocked {
+				if op == "Write" && blocked.Load() {
 					select {
 					case <-stuck:
 					case <-ctx.Done():
@@ -276,7 +284,7 @@ func TestMemoryBudgetSealsAtOnce(t *testing.T) {
 			n.Seal(i)
 		}
 		synctest.Wait()
-		blocked = true
+		blocked.Store(true)
 		for i := range int64(3) { // fill it up
 			go add(9, 100+i)
 		}
@@ -285,7 +293,7 @@ func TestMemoryBudgetSealsAtOnce(t *testing.T) {
 		if !doriserr.Is(err, doriserr.NotAdmitted) || !strings.Contains(err.Error(), "group_commit_queue_mem_limit") || time.Since(begin) != time.Minute {
 			t.Fatalf("after %v: %v", time.Since(begin), err)
 		}
-		blocked = false
+		blocked.Store(false)
 		close(stuck)
 		synctest.Wait()
 		if _, err := add(10, 200); err != nil {
@@ -343,10 +351,11 @@ func TestFailedBeginLeavesNothing(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				f := newFSM(t)
-				down := true
+				var down atomic.Bool
+				down.Store(true)
 				n := start(t, vfs.NewMem(), f, func(n *node, _ *Options) {
 					fail := func(_ context.Context, op string, _ Txn) error {
-						if op == "Begin" && down {
+						if op == "Begin" && down.Load() {
 							return doriserr.New(kind, "fault of begin")
 						}
 						return nil
@@ -381,7 +390,7 @@ func TestFailedBeginLeavesNothing(t *testing.T) {
 					})
 				}
 				time.Sleep(3 * time.Second)
-				down = false
+				down.Store(false)
 				n.mustAdd(newLoad(tb, true, 1000, 1))
 				wg.Wait()
 				time.Sleep(10 * time.Second)
@@ -405,10 +414,11 @@ func TestFailedBeginLeavesNothing(t *testing.T) {
 func TestAbandonedBegin(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFSM(t)
-		down := true
+		var down atomic.Bool
+		down.Store(true)
 		n := start(t, vfs.NewMem(), f, func(n *node, _ *Options) {
 			n.sink.after = func(_ context.Context, op string, _ Txn) error {
-				if op == "Begin" && down {
+				if op == "Begin" && down.Load() {
 					return errBroken
 				}
 				return nil
@@ -421,7 +431,7 @@ func TestAbandonedBegin(t *testing.T) {
 		if all, prepare := f.groups(); all != 1 || prepare != 1 {
 			t.Fatalf("%d groups, %d PREPARE", all, prepare)
 		}
-		down = false
+		down.Store(false)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if all, _ := f.groups(); all != 0 {

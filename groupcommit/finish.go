@@ -168,10 +168,13 @@ func (g *group) failed(err error) {
 // abort ends the transaction of a group in which nothing was acknowledged; it
 // returns false if the process stops before that is decided.
 func (g *group) abort(reason string) bool {
-	m := g.t.m
+	m, txn := g.t.m, g.txn
+	if g.taken {
+		txn = g.owner
+	}
 	for b := newBackoff(); ; {
 		ctx, cancel := context.WithTimeout(m.ctx, m.opts.BeginTimeout)
-		err := m.sink.Abort(ctx, g.txn, reason)
+		err := m.sink.Abort(ctx, txn, reason)
 		cancel()
 		if err == nil || decided(err) {
 			return true

@@ -129,10 +129,11 @@ func TestUnknownOutcomesAreAskedAgain(t *testing.T) {
 func TestUndecidedCommit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFSM(t)
-		down := true
+		var down atomic.Bool
+		down.Store(true)
 		n := start(t, vfs.NewMem(), f, func(n *node, _ *Options) {
 			n.sink.before = func(_ context.Context, op string, _ Txn) error {
-				if op == "Commit" && down {
+				if op == "Commit" && down.Load() {
 					return errBroken
 				}
 				return nil
@@ -144,7 +145,7 @@ func TestUndecidedCommit(t *testing.T) {
 		if !doriserr.Is(err, doriserr.Unknown) || !strings.Contains(err.Error(), "timeout") || !strings.Contains(err.Error(), "group_commit_") {
 			t.Fatal(err)
 		}
-		down = false
+		down.Store(false)
 		time.Sleep(2 * time.Second)
 		wantRows(t, f, 1, 1)
 	})

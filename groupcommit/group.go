@@ -49,7 +49,7 @@ type group struct {
 	lastErr  error // of begin, while it is asked again
 
 	// Written before ready is closed.
-	txn     Txn
+	txn     Txn // never changes afterwards
 	w       *wal.Writer
 	header  wal.Header
 	openErr error
@@ -76,7 +76,8 @@ type group struct {
 	recycled  bool
 	torn      error
 	inspected bool // the file was read once: header, seen and torn are known
-	taken     bool // txn is this owner's and nothing was written under it
+	owner     Txn  // txn as the last take-over made it
+	taken     bool // nothing was written under owner yet
 	neverUsed bool // the file has no header: nothing was acknowledged from it
 	settled   bool // the owner's: done is closed
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,10 +156,11 @@ func TestFaultDuringRecovery(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFSM(t)
 		fs, _ := crashWith(t, f, nil)
-		down := true
+		var down atomic.Bool
+		down.Store(true)
 		n := start(t, fs, f, func(n *node, _ *Options) {
 			n.sink.before = func(context.Context, string, Txn) error {
-				if down {
+				if down.Load() {
 					return errBroken
 				}
 				return nil
@@ -169,7 +171,7 @@ func TestFaultDuringRecovery(t *testing.T) {
 		if !doriserr.Is(err, doriserr.NotAdmitted) || !strings.Contains(err.Error(), "take-over") || !strings.Contains(err.Error(), "connection reset") {
 			t.Fatal(err)
 		}
-		down = false
+		down.Store(false)
 		n.mustAdd(newLoad(testTable(1), true, 101, 1))
 		time.Sleep(20 * time.Second)
 		wantRows(t, f, 1, append(ints(0, 10), 101)...)
@@ -182,7 +184,8 @@ func TestFaultDuringRecovery(t *testing.T) {
 func TestWALLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFSM(t)
-		full := true
+		var full atomic.Bool
+		full.Store(true)
 		attempts := 0
 		n := start(t, vfs.NewMem(), f, func(n *node, o *Options) {
 			o.MaxWALsPerTable = 4
@@ -192,7 +195,7 @@ func TestWALLimit(t *testing.T) {
 				}
 				f.mu.Lock()
 				defer f.mu.Unlock()
-				if full && f.txns[x.ID].table == 1 {
+				if full.Load() && f.txns[x.ID].table == 1 {
 					attempts++
 					return doriserr.New(doriserr.ExceededLimit, "too many versions")
 				}
@@ -223,7 +226,7 @@ func TestWALLimit(t *testing.T) {
 		if used, _ := n.Memory(); used > 1000 {
 			t.Fatalf("%d bytes held", used)
 		}
-		full = false
+		full.Store(false)
 		time.Sleep(10 * time.Minute)
 		wantRows(t, f, 1, stored...)
 		wantRows(t, f, 2, ints(0, 120)...)

@@ -194,13 +194,12 @@ func (m *Manager) attempt(g *group) error {
 		return fmt.Errorf("cannot convert the rows to the table's schema: %w", err)
 	}
 	g.taken = false // the next attempt must discard what this one wrote
-	g.txn.Replay = true
 	n := int64(rows.Rows())
-	w, err := m.sink.Write(ctx, g.txn, table, rows)
+	w, err := m.sink.Write(ctx, g.owner, table, rows)
 	if err != nil {
 		return writeError(err)
 	}
-	out, err := m.commit(g.txn, w, n)
+	out, err := m.commit(g.owner, w, n)
 	if err != nil {
 		return err
 	}
@@ -301,7 +300,8 @@ func (m *Manager) claim(g *group) error {
 	case state == StateRecycled:
 		return errors.New("the table is in the recycle bin")
 	}
-	g.txn, g.taken = txn, true
+	g.owner, g.taken = txn, true
+	g.owner.Replay = true
 	return nil
 }
 
@@ -340,9 +340,6 @@ func (m *Manager) inspect(g *group) (damaged, err error) {
 	g.t.mu.Lock()
 	defer g.t.mu.Unlock()
 	g.header, g.seen, g.rows, g.loads = h, seen, rows, len(seen)
-	g.key = key{h.TableEpoch, h.SchemaVersion, true}
-	g.label = h.Label
-	g.txn = Txn{ID: h.TxnID, Label: h.Label, OwnerEpoch: h.OwnerEpoch}
 	// A file that is set aside as damaged is inspected again if that fails.
 	g.inspected = damaged == nil
 	return damaged, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,10 +58,10 @@ func TestStopWithoutCluster(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			f := newFSM(t)
 			fs := vfs.NewMem()
-			down := false
+			var down atomic.Bool
 			n := start(t, fs, f, func(n *node, _ *Options) {
 				n.sink.before = func(ctx context.Context, o string, _ Txn) error {
-					if down && o == op {
+					if down.Load() && o == op {
 						if op == "Write" {
 							<-ctx.Done()
 							return ctx.Err()
@@ -72,7 +73,7 @@ func TestStopWithoutCluster(t *testing.T) {
 			})
 			tb := testTable(1)
 			tb.IntervalMs = 60_000
-			down = op == "Begin"
+			down.Store(op == "Begin")
 			var wg sync.WaitGroup
 			var mu sync.Mutex
 			errs := map[int64]error{}
@@ -85,7 +86,7 @@ func TestStopWithoutCluster(t *testing.T) {
 				})
 			}
 			synctest.Wait()
-			down = true
+			down.Store(true)
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
 			begin := time.Now()
