@@ -73,9 +73,12 @@ func (s *Server) leaderAddr() (addr string) {
 	return addr
 }
 
-// lead refuses what only the leader may answer.
+// lead refuses what only the leader may answer. An FE that was elected and has
+// not passed the barrier of its term would answer from an old or empty state: a
+// BE would hear that its life is over, or that its cluster is another one
+// (docs/protocol.md, rule 12, H15). It asks again.
 func (s *Server) lead() error {
-	if s.node.IsLeader() {
+	if _, ready := s.node.Ready(); ready {
 		return nil
 	}
 	return doriserr.ToStatus(peer.NotLeaderError(s.leaderAddr()))
@@ -249,9 +252,6 @@ func (s *Server) Release(ctx context.Context, r *fepb.ReleaseRequest) (*fepb.Rel
 func (s *Server) Outcomes(ctx context.Context, r *fepb.OutcomesRequest) (*fepb.OutcomesReply, error) {
 	if err := s.lead(); err != nil {
 		return nil, err
-	}
-	if _, ready := s.node.Ready(); !ready {
-		return nil, doriserr.ToStatus(peer.NotLeaderError(""))
 	}
 	if err := s.node.VerifyLeader(ctx); err != nil {
 		return nil, s.fail(err)

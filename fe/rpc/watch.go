@@ -11,6 +11,9 @@ import (
 // WatchCatalog implements fepb.FrontendServer: a snapshot, then what changed.
 // Objects of the catalog are immutable, so a change is another pointer.
 func (s *Server) WatchCatalog(_ *fepb.WatchCatalogRequest, stream fepb.Frontend_WatchCatalogServer) error {
+	if err := s.lead(); err != nil {
+		return err
+	}
 	seen := newSeen()
 	first := true
 	for {
