@@ -11,8 +11,9 @@ import (
 // conn is one connection: it serves one query and is closed with it, and its
 // TEMP tables and views go with it. It is owned by one goroutine at a time.
 type conn struct {
-	in  *instance
-	raw mapping.Connection
+	in    *instance
+	raw   mapping.Connection
+	files fileOps
 }
 
 func (c *conn) close() {

@@ -14,6 +14,7 @@ import (
 type DB struct {
 	opts  Options
 	slots chan struct{}
+	files fileOps
 	// life ends with Close and interrupts whatever still runs.
 	life context.Context
 	end  context.CancelCauseFunc
@@ -33,7 +34,7 @@ func Open(o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{opts: o, slots: make(chan struct{}, o.MaxConcurrent), in: in}
+	d := &DB{opts: o, slots: make(chan struct{}, o.MaxConcurrent), files: realFiles, in: in}
 	d.life, d.end = context.WithCancelCause(context.Background())
 	return d, nil
 }
@@ -85,6 +86,7 @@ func (d *DB) connect() (*conn, error) {
 			return nil, err
 		}
 	}
+	c.files = d.files
 	d.active.Add(1)
 	return c, nil
 }

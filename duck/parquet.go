@@ -111,33 +111,18 @@ func (c *conn) copyTo(ctx context.Context, path string, cols []ColumnDesc, query
 	if err := c.exec(ctx, sql); err != nil {
 		return 0, err
 	}
-	if size, err = syncFile(tmp); err != nil {
+	if size, err = c.files.sync(tmp); err != nil {
 		return 0, err
 	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err := c.files.rename(tmp, path); err != nil {
 		return 0, fmt.Errorf("cannot give the file its name: %w", err)
 	}
-	if _, err := syncFile(dir); err != nil {
+	if _, err := c.files.sync(dir); err != nil {
+		// The name may be lost in a crash: such a file is none.
+		os.Remove(path)
 		return 0, err
 	}
 	return size, nil
-}
-
-// syncFile fsyncs a file or directory and returns its size.
-func syncFile(path string) (int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, fmt.Errorf("cannot open for fsync: %w", err)
-	}
-	defer f.Close()
-	if err := f.Sync(); err != nil {
-		return 0, fmt.Errorf("cannot fsync %q: %w", path, err)
-	}
-	st, err := f.Stat()
-	if err != nil {
-		return 0, fmt.Errorf("cannot stat %q: %w", path, err)
-	}
-	return st.Size(), nil
 }
 
 // count is the number of rows of a TEMP table.

@@ -77,7 +77,52 @@ func TestWriteParquetIsDurable(t *testing.T) {
 	}
 }
 
-func TestFatalErrorRefusesTheRename(t *testing.T) {
+// The order of the calls is what makes the file durable, and each may fail.
+func TestDurabilityTrace(t *testing.T) {
+	bad := errors.New("disk is broken")
+	for fail := range 4 {
+		d, dir := open(t)
+		var trace []string
+		step := func(what string) error {
+			trace = append(trace, strings.ReplaceAll(what, dir, "DIR"))
+			if len(trace) == fail {
+				return bad
+			}
+			return nil
+		}
+		mask := func(path string) string {
+			if strings.HasSuffix(path, ".tmp") {
+				return filepath.Join(filepath.Dir(path), "x.tmp")
+			}
+			return path
+		}
+		d.files.sync = func(path string) (int64, error) {
+			if err := step("sync " + mask(path)); err != nil {
+				return 0, err
+			}
+			return syncFile(path)
+		}
+		d.files.rename = func(from, to string) error {
+			if err := step("rename " + mask(from) + " " + to); err != nil {
+				return err
+			}
+			return os.Rename(from, to)
+		}
+		_, err := d.WriteParquet(t.Context(), filepath.Join(dir, "a.parquet"), numberCols, sequence([]*block.Block{numbers(0, 10)}), nil)
+		want := []string{"sync DIR/x.tmp", "rename DIR/x.tmp DIR/a.parquet", "sync DIR"}
+		if fail > 0 {
+			want = want[:fail]
+		}
+		if fmt.Sprint(trace) != fmt.Sprint(want) || (fail > 0) != errors.Is(err, bad) {
+			t.Errorf("failing call %d: %v, trace %v", fail, err, trace)
+		}
+		if names := list(t, dir); fail > 0 && len(names) > 0 {
+			t.Errorf("failing call %d: files %v are left", fail, names)
+		}
+	}
+}
+
+func TestRenameFails(t *testing.T) {
 	d, dir := open(t)
 	path := filepath.Join(dir, "is-a-directory")
 	if err := os.MkdirAll(filepath.Join(path, "x"), 0o700); err != nil {
