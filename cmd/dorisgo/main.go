@@ -58,7 +58,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	c.AddCommand(versionCommand(), standaloneCommand(), feCommand(), beCommand(), sqlCommand(), walCommand())
+	c.AddCommand(versionCommand(), standaloneCommand(), feCommand(), beCommand(), sqlCommand(), walCommand(), benchCommand())
 	return c
 }
 
