@@ -39,6 +39,8 @@ func asideTxn(name string) (int64, bool) {
 	switch wal.Reason(name[strings.LastIndexByte(name, '.')+1:]) {
 	case wal.Torn, wal.Erased, wal.Aborted:
 		return 0, false // their rows are in the table, or were given up
+	case wal.NoHeader:
+		return 0, false // no row was ever acknowledged from it
 	}
 	parts := strings.SplitN(name, "_", 6)
 	if len(parts) < 6 {
@@ -46,4 +48,16 @@ func asideTxn(name string) (int64, bool) {
 	}
 	id, err := strconv.ParseInt(parts[4], 10, 64)
 	return id, err == nil && id > 0
+}
+
+// neverUsed says that a WAL file ends within its header. The header is durable
+// before the first acknowledgement, so its group may be aborted like one that
+// has no file.
+func neverUsed(m *wal.Manager, path string) bool {
+	r, _, err := m.OpenReader(path)
+	if err == nil {
+		// A failed close of a file that was only read loses nothing.
+		_ = r.Close()
+	}
+	return errors.Is(err, wal.ErrNoHeader)
 }

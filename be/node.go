@@ -199,7 +199,7 @@ func (n *Node) register(ctx context.Context, found []wal.FileInfo) error {
 		r.LastBootEpoch = max(r.LastBootEpoch, d.BootEpoch)
 	}
 	for _, f := range found {
-		if f.TxnID != 0 {
+		if f.TxnID != 0 && !neverUsed(n.WALs, f.Path) {
 			r.Wals = append(r.Wals, f.TxnID)
 		}
 	}
@@ -239,7 +239,7 @@ func (n *Node) serve() error {
 		return err
 	}
 	n.Metrics.Watch(n.Groups)
-	n.loads = &loads{catalog: n.Catalog, groups: n.Groups, sink: n.sink, wait: cfg.WaitGroups, tables: map[int64]groupTable{}}
+	n.loads = &loads{catalog: n.Catalog, groups: n.Groups, sink: n.sink, settler: newSettler(n.sink, n.log), wait: cfg.WaitGroups, tables: map[int64]groupTable{}}
 	n.rpc = peer.NewServer(cfg.Token)
 	bepb.RegisterBackendServer(n.rpc, &berpc.Server{
 		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, WALs: n.WALs.Counts,
@@ -250,6 +250,7 @@ func (n *Node) serve() error {
 	n.run("storage background work", func() error { return n.Engine.Run(n.ctx) })
 	n.wg.Go(func() { n.heartbeats(n.ctx) })
 	n.wg.Go(func() { n.settlePending(n.ctx) })
+	n.wg.Go(func() { n.loads.settler.run(n.ctx) })
 	if cfg.NewHTTP == nil {
 		return nil
 	}
