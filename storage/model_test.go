@@ -32,6 +32,8 @@ type model struct {
 	dropped map[int64]bool
 }
 
+const keepEntries = 5
+
 var modelTablets = []int64{11, 12, 13, 14}
 
 // want is a tablet at a version, sorted.
@@ -112,7 +114,10 @@ func (m *model) decide() {
 // again repeats an earlier publish.
 func (m *model) again() {
 	if len(m.txns) > 0 && len(m.dropped) == 0 {
-		m.must(m.e.Publish(m.t.Context(), rapid.SampledFrom(m.txns).Draw(m.t, "publish")))
+		p := rapid.SampledFrom(m.txns).Draw(m.t, "publish")
+		if err := m.e.Publish(m.t.Context(), p); p.Version+keepEntries > m.last() || !doriserr.Is(err, doriserr.StaleEpoch) {
+			m.must(err)
+		}
 	}
 }
 
@@ -200,7 +205,7 @@ func (m *model) start(fs *vfs.MemFS) {
 	m.fs = fs
 	o := options(fs)
 	o.Roots = m.o.Roots
-	o.Now, o.StaleSweep, o.KeepEntries, o.Rand = m.c.Now, time.Minute, 5, newRand(uint64(m.c.Now().UnixNano()+m.txn+1))
+	o.Now, o.StaleSweep, o.KeepEntries, o.Rand = m.c.Now, time.Minute, keepEntries, newRand(uint64(m.c.Now().UnixNano()+m.txn+1))
 	m.c.advance(1)
 	var err error
 	m.e, err = storage.Open(m.t.Context(), o)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"dorisgo/doriserr"
 	"dorisgo/storage/rowset"
 	"dorisgo/storage/tablet"
 )
@@ -31,7 +32,9 @@ type PublishTablet struct {
 // A repeated publish is no error. A *MissingError says that a rowset is not
 // here, a *HoleError that an earlier version is not; doriserr.Conflict that the
 // version was published with another transaction or other rowsets, so that this
-// replica follows another history (docs/protocol.md, rules 1 and 12).
+// replica follows another history (docs/protocol.md, rules 1 and 12);
+// doriserr.StaleEpoch that the partition was dropped, or that the version is so
+// far behind that its entry is no longer kept.
 func (e *Engine) Publish(ctx context.Context, p Publish) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -111,7 +114,7 @@ func (e *Engine) planPublish(part *partition, p *Publish) (steps []*publishStep,
 		case h == nil:
 			return nil, false, &MissingError{PartitionID: p.PartitionID, Version: p.Version, TabletID: list[0].TabletID, RowsetID: list[0].RowsetID}
 		case h != nil && p.Version <= h.through:
-			if err := h.verify(&step.entry, p); err != nil {
+			if err := e.verify(h, &step.entry, p); err != nil {
 				return nil, false, err
 			}
 			known = known || p.Version > h.base
@@ -132,8 +135,9 @@ func (e *Engine) planPublish(part *partition, p *Publish) (steps []*publishStep,
 	return steps, known, nil
 }
 
-// verify compares a repeated publish with what the root has for the version.
-func (h *home) verify(want *entryRecord, p *Publish) error {
+// verify compares a repeated publish with what the root has for the version,
+// but for tablets that were dropped since.
+func (e *Engine) verify(h *home, want *entryRecord, p *Publish) error {
 	if p.Version <= h.base {
 		if len(want.rowsets) > 0 {
 			return conflict("version %d of partition %d brought no rows to root %s, but names rowset %s",
@@ -142,7 +146,10 @@ func (h *home) verify(want *entryRecord, p *Publish) error {
 		return nil
 	}
 	if p.Version <= h.floor {
-		return conflict("version %d of partition %d was published here too long ago to be compared", p.Version, p.PartitionID)
+		// Nothing asks for it again but an order that is long out of date, or
+		// metadata that went back: neither may be told that it is done.
+		return doriserr.New(doriserr.StaleEpoch, "version %d of partition %d was published here too long ago to be compared",
+			p.Version, p.PartitionID)
 	}
 	v, err := h.root.get(key(keyEntry, p.PartitionID, p.Version))
 	if err != nil {
@@ -155,20 +162,23 @@ func (h *home) verify(want *entryRecord, p *Publish) error {
 	if err != nil {
 		return err
 	}
-	if have.txnID != p.TxnID || !sameRowsets(have.rowsets, want.rowsets) {
+	if have.txnID != p.TxnID || !slices.Equal(e.comparable(have.rowsets), e.comparable(want.rowsets)) {
 		return conflict("version %d of partition %d is transaction %d here, not transaction %d with the same rowsets",
 			p.Version, p.PartitionID, have.txnID, p.TxnID)
 	}
 	return nil
 }
 
-func sameRowsets(a, b []PublishTablet) bool {
-	sorted := func(l []PublishTablet) []PublishTablet {
-		return slices.SortedFunc(slices.Values(l), func(x, y PublishTablet) int {
-			return cmp.Or(cmp.Compare(x.TabletID, y.TabletID), slices.Compare(x.RowsetID[:], y.RowsetID[:]))
-		})
-	}
-	return slices.Equal(sorted(a), sorted(b))
+// comparable are the rowsets of tablets that are here, in a fixed order.
+func (e *Engine) comparable(list []PublishTablet) []PublishTablet {
+	list = slices.DeleteFunc(slices.Clone(list), func(t PublishTablet) bool {
+		state := e.tablet(t.TabletID)
+		return state == nil || state.isDropped()
+	})
+	slices.SortFunc(list, func(x, y PublishTablet) int {
+		return cmp.Or(cmp.Compare(x.TabletID, y.TabletID), slices.Compare(x.RowsetID[:], y.RowsetID[:]))
+	})
+	return list
 }
 
 // find looks up the rowsets that are named; tx.mu and dropMu are held.

@@ -192,7 +192,7 @@ func TestEntriesAreTrimmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := e.Publish(t.Context(), order(16, 16, rows(16, 16, 11, 16))); !doriserr.Is(err, doriserr.Conflict) {
+		if err := e.Publish(t.Context(), order(16, 16, rows(16, 16, 11, 16))); !doriserr.Is(err, doriserr.StaleEpoch) {
 			t.Errorf("trimmed: %v", err)
 		}
 		publish(t, e, order(17, 17, rows(17, 17, 11, 17)))

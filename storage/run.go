@@ -123,9 +123,10 @@ func (e *Engine) trimEntries() error {
 	var errs []error
 	for _, p := range parts {
 		p.mu.Lock()
+		durable := p.durableLocked() // of all homes: what is above it comes again
 		for _, h := range p.homes {
 			if h != nil && !p.dropped && h.root.err() == nil && h.through-h.floor > 2*e.opts.KeepEntries {
-				errs = append(errs, h.trim(p.id, min(h.through-e.opts.KeepEntries, h.durable.Load())))
+				errs = append(errs, h.trim(p.id, min(h.through-e.opts.KeepEntries, durable)))
 			}
 		}
 		p.mu.Unlock()

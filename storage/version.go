@@ -34,6 +34,10 @@ func (e *Engine) DurableVersion(partitionID int64) int64 {
 func (p *partition) durableVersion() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.durableLocked()
+}
+
+func (p *partition) durableLocked() int64 {
 	least := int64(0)
 	for _, h := range p.homes {
 		if h != nil && (least == 0 || h.durable.Load() < least) {
