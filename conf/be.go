@@ -67,6 +67,7 @@ type BE struct {
 
 	LogLevel  Text `key:"sys_log_level" default:"INFO" choices:"DEBUG,INFO,WARN,ERROR,FATAL" mutable:"true" doc:"lowest level that is logged"`
 	LogFormat Text `key:"sys_log_format" default:"text" choices:"text,json" doc:"form of log lines"`
+	Profiles  Bool `key:"enable_pprof" default:"false" doc:"serve profiles at /debug/pprof on the HTTP port, to everybody who reaches it; for measurements"`
 	LogFile   Text `key:"sys_log_file" default:"" doc:"file for the log; empty is standard error"`
 }
 

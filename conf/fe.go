@@ -59,6 +59,7 @@ type FE struct {
 	LogLevel  Text `key:"sys_log_level" default:"INFO" choices:"DEBUG,INFO,WARN,ERROR,FATAL" mutable:"true" doc:"lowest level that is logged"`
 	LogFormat Text `key:"sys_log_format" default:"text" choices:"text,json" doc:"form of log lines"`
 	LogFile   Text `key:"sys_log_file" default:"" doc:"file for the log; empty is standard error"`
+	Profiles  Bool `key:"enable_pprof" default:"false" doc:"serve profiles at /debug/pprof on the HTTP port, to everybody who reaches it; for measurements"`
 	AuditFile Text `key:"audit_log_file" default:"" doc:"file for the audit log; empty turns it off"`
 }
 

@@ -216,7 +216,7 @@ func beHTTP(c *conf.BE, log *slog.Logger) func(*be.Node) (http.Handler, error) {
 		}
 		n.Background(func(ctx context.Context) { store.Run(ctx, time.Hour) })
 		loader := n.Loader()
-		return behttp.New(behttp.Options{
+		h, err := behttp.New(behttp.Options{
 			Loader: loader, Errors: store, Advertise: n.HTTPAddr(), MemoryBytes: c.BodyMem.Get(),
 			Limits: func() behttp.Limits {
 				l := behttp.DefaultLimits()
@@ -234,5 +234,9 @@ func beHTTP(c *conf.BE, log *slog.Logger) func(*be.Node) (http.Handler, error) {
 			},
 			Health: n.Health, Metrics: n.Metrics.Handler(), Registerer: n.Metrics.Registry(), ErrorLogLimit: c.ErrorLogBytes.Get(), Logger: log,
 		})
+		if err != nil {
+			return nil, err
+		}
+		return withProfiles(h, c.Profiles.Get()), nil
 	}
 }

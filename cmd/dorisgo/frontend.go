@@ -179,6 +179,7 @@ func openAudit(file string) (exec.Auditor, func() error, error) {
 // feHTTP makes an FE's HTTP server.
 func feHTTP(c *conf.FE, log *slog.Logger) func(*fe.Node) (http.Handler, error) {
 	return func(n *fe.Node) (http.Handler, error) {
-		return fehttp.New(fehttp.Options{Frontend: n.HTTPFrontend(), Metrics: n.Metrics(), DrainBytes: fehttp.DefaultDrainBytes, Logger: log}), nil
+		h := fehttp.New(fehttp.Options{Frontend: n.HTTPFrontend(), Metrics: n.Metrics(), DrainBytes: fehttp.DefaultDrainBytes, Logger: log})
+		return withProfiles(h, c.Profiles.Get()), nil
 	}
 }
