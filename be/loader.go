@@ -130,7 +130,7 @@ func (l *Loader) Normal(ctx context.Context, n *behttp.NormalLoad) (behttp.Norma
 	}
 	_, filtered := n.Counts()
 	start = time.Now()
-	out, err := l.sink.Commit(ctx, tx, w, filtered, l.sink.VisibleWait)
+	out, err := l.commit(ctx, tx, w, filtered)
 	res.CommitTime = time.Since(start)
 	res.Visible = out.State == txn.Visible
 	return res, err

@@ -37,6 +37,7 @@ type loads struct {
 	catalog *catalog.Catalog
 	groups  *groupcommit.Manager
 	sink    *sink.Sink
+	settler *settler
 	// wait is wait_internal_group_commit_finish: async loads run as sync.
 	wait func() bool
 
@@ -146,10 +147,15 @@ func (l *loads) normal(ctx context.Context, t *meta.Table, item *bepb.LoadItem) 
 }
 
 func (l *loads) begin(ctx context.Context, t *meta.Table, id [16]byte, label string, timeout time.Duration, source txn.Source) (sink.Txn, error) {
-	return l.sink.Begin(ctx, &fepb.BeginRequest{
+	r := &fepb.BeginRequest{
 		RequestId: id[:], DbId: t.DBID, TableId: t.ID, TableEpoch: t.Epoch, SchemaVersion: t.SchemaVersion,
 		Label: label, TimeoutMs: max(timeout.Milliseconds(), 1000), Source: int32(source),
-	})
+	}
+	tx, err := l.sink.Begin(ctx, r)
+	if err != nil && ctx.Err() != nil {
+		l.settler.add(undecided{begin: r, reason: "the load ended while its transaction began: " + context.Cause(ctx).Error()})
+	}
+	return tx, err
 }
 
 // finish writes and commits. A write that failed aborts the transaction: no
@@ -160,13 +166,24 @@ func (l *loads) finish(ctx context.Context, tx sink.Txn, t *meta.Table, rows *bl
 		l.abort(ctx, tx, err)
 		return sink.Outcome{}, err
 	}
-	return l.sink.Commit(ctx, tx, w, filtered, l.sink.VisibleWait)
+	return l.commit(ctx, tx, w, filtered)
+}
+
+// commit asks for the decision. Without one, or with a refusal, the transaction
+// is not left open.
+func (l *loads) commit(ctx context.Context, tx sink.Txn, w *sink.Written, filtered int64) (sink.Outcome, error) {
+	out, err := l.sink.Commit(ctx, tx, w, filtered, l.sink.VisibleWait)
+	if err != nil {
+		l.settler.add(undecided{tx: tx, reason: "the load was not committed: " + err.Error()})
+	}
+	return out, err
 }
 
 // abort ends a transaction although its load's time may be up.
 func (l *loads) abort(ctx context.Context, tx sink.Txn, why error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	// A failure leaves the transaction to its time-out: nothing of it is lost.
-	_ = l.sink.Abort(ctx, tx, why.Error())
+	if err := l.sink.Abort(ctx, tx, why.Error()); err != nil {
+		l.settler.add(undecided{tx: tx, reason: why.Error()})
+	}
 }
