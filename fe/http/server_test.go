@@ -110,7 +110,7 @@ func start(t *testing.T, f *fakeFrontend, drain int64) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(Options{Frontend: f, DrainBytes: drain, DrainIdle: 2 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+	s := New(Options{Frontend: f, DrainBytes: drain, DrainIdle: 15 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ln) }()
 	t.Cleanup(func() {
