@@ -147,3 +147,48 @@ func (n *Node) settle(ctx context.Context, ids []int64) error {
 	}
 	return nil
 }
+
+// dropEvery is how often partitions of dropped tables are looked for.
+const dropEvery = 10 * time.Minute
+
+// dropGone removes partitions whose drop is in the log for good; what they held
+// stays in the trash for a while.
+func (n *Node) dropGone(ctx context.Context) {
+	ticker := time.NewTicker(dropEvery)
+	defer ticker.Stop()
+	for {
+		if err := n.dropGoneOnce(ctx); err != nil && ctx.Err() == nil {
+			n.log.Warn("dropped partitions could not be removed", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (n *Node) dropGoneOnce(ctx context.Context) error {
+	r := &fepb.GonePartitionsRequest{}
+	for _, p := range n.Engine.Partitions() {
+		r.PartitionIds = append(r.PartitionIds, p.PartitionID)
+	}
+	if len(r.PartitionIds) == 0 {
+		return nil
+	}
+	var reply *fepb.GonePartitionsReply
+	err := n.cfg.Leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
+		reply, err = c.GonePartitions(ctx, r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range reply.PartitionIds {
+		if err := n.Engine.DropPartition(ctx, id); err != nil {
+			return err
+		}
+		n.log.Info("a dropped partition was moved to the trash", "partition_id", id)
+	}
+	return nil
+}

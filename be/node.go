@@ -209,6 +209,7 @@ func (n *Node) register(ctx context.Context, found []wal.FileInfo) error {
 	}
 	r.Wals = append(r.Wals, aside...)
 	var reply *fepb.RegisterReply
+	n.log.Info("waiting for a frontend to register this backend", "frontend", n.cfg.Leader.Addr())
 	err = n.cfg.Leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
 		reply, err = c.Register(ctx, r)
 		return err
@@ -250,6 +251,7 @@ func (n *Node) serve() error {
 	n.run("storage background work", func() error { return n.Engine.Run(n.ctx) })
 	n.wg.Go(func() { n.heartbeats(n.ctx) })
 	n.wg.Go(func() { n.settlePending(n.ctx) })
+	n.wg.Go(func() { n.dropGone(n.ctx) })
 	n.wg.Go(func() { n.loads.settler.run(n.ctx) })
 	if cfg.NewHTTP == nil {
 		return nil

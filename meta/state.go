@@ -137,6 +137,13 @@ func (s *State) PartitionTable(partitionID int64) *Table {
 	return s.recycled[p.tableID].Table
 }
 
+// Erased reports whether an object's id was given out and the object is gone
+// for good: ids are never used again. It does not know after a restore of the
+// metadata, which may have forgotten objects that exist.
+func (s *State) Erased(partitionID int64) bool {
+	return s.metaEpoch <= 1 && partitionID >= firstID && partitionID < s.nextID && s.places[partitionID] == nil
+}
+
 // Backend is a BE by id, nil if there is none.
 func (s *State) Backend(id int64) *Backend { return s.backends[id] }
 

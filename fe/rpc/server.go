@@ -272,6 +272,37 @@ func (s *Server) Outcomes(ctx context.Context, r *fepb.OutcomesRequest) (*fepb.O
 	return reply, nil
 }
 
+// current refuses an answer that a BE deletes by unless this FE leads, shows
+// everything that was decided before, and a majority agrees.
+func (s *Server) current(ctx context.Context) error {
+	if _, ready := s.node.Ready(); !ready {
+		return doriserr.ToStatus(peer.NotLeaderError(""))
+	}
+	if err := s.node.VerifyLeader(ctx); err != nil {
+		return s.fail(err)
+	}
+	return nil
+}
+
+// GonePartitions implements fepb.FrontendServer.
+func (s *Server) GonePartitions(ctx context.Context, r *fepb.GonePartitionsRequest) (*fepb.GonePartitionsReply, error) {
+	if err := s.lead(); err != nil {
+		return nil, err
+	}
+	if err := s.current(ctx); err != nil {
+		return nil, err
+	}
+	reply := &fepb.GonePartitionsReply{}
+	s.node.View(func(st *meta.State) {
+		for _, id := range r.PartitionIds {
+			if st.Erased(id) {
+				reply.PartitionIds = append(reply.PartitionIds, id)
+			}
+		}
+	})
+	return reply, nil
+}
+
 func partitionPB(p *txn.PartitionCommit) *fepb.PartitionWrite {
 	out := &fepb.PartitionWrite{PartitionId: p.PartitionID, Version: p.Version}
 	for i := range p.Tablets {

@@ -1873,6 +1873,94 @@ func (x *ChangeReply) GetExisted() bool {
 	return false
 }
 
+type GonePartitionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	PartitionIds  []int64                `protobuf:"varint,1,rep,packed,name=partition_ids,json=partitionIds,proto3" json:"partition_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GonePartitionsRequest) Reset() {
+	*x = GonePartitionsRequest{}
+	mi := &file_fepb_fe_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GonePartitionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GonePartitionsRequest) ProtoMessage() {}
+
+func (x *GonePartitionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fepb_fe_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GonePartitionsRequest.ProtoReflect.Descriptor instead.
+func (*GonePartitionsRequest) Descriptor() ([]byte, []int) {
+	return file_fepb_fe_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *GonePartitionsRequest) GetPartitionIds() []int64 {
+	if x != nil {
+		return x.PartitionIds
+	}
+	return nil
+}
+
+type GonePartitionsReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	PartitionIds  []int64                `protobuf:"varint,1,rep,packed,name=partition_ids,json=partitionIds,proto3" json:"partition_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GonePartitionsReply) Reset() {
+	*x = GonePartitionsReply{}
+	mi := &file_fepb_fe_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GonePartitionsReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GonePartitionsReply) ProtoMessage() {}
+
+func (x *GonePartitionsReply) ProtoReflect() protoreflect.Message {
+	mi := &file_fepb_fe_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GonePartitionsReply.ProtoReflect.Descriptor instead.
+func (*GonePartitionsReply) Descriptor() ([]byte, []int) {
+	return file_fepb_fe_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *GonePartitionsReply) GetPartitionIds() []int64 {
+	if x != nil {
+		return x.PartitionIds
+	}
+	return nil
+}
+
 var File_fepb_fe_proto protoreflect.FileDescriptor
 
 const file_fepb_fe_proto_rawDesc = "" +
@@ -2051,11 +2139,15 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x03R\x02id\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x03R\x05count\x12\x18\n" +
-	"\aexisted\x18\x04 \x01(\bR\aexisted*B\n" +
+	"\aexisted\x18\x04 \x01(\bR\aexisted\"<\n" +
+	"\x15GonePartitionsRequest\x12#\n" +
+	"\rpartition_ids\x18\x01 \x03(\x03R\fpartitionIds\":\n" +
+	"\x13GonePartitionsReply\x12#\n" +
+	"\rpartition_ids\x18\x01 \x03(\x03R\fpartitionIds*B\n" +
 	"\tTableFate\x12\x0f\n" +
 	"\vTABLE_LIVES\x10\x00\x12\x12\n" +
 	"\x0eTABLE_RECYCLED\x10\x01\x12\x10\n" +
-	"\fTABLE_ERASED\x10\x022\x99\x06\n" +
+	"\fTABLE_ERASED\x10\x022\xf3\x06\n" +
 	"\bFrontend\x12F\n" +
 	"\bRegister\x12\x1d.dorisgo.fepb.RegisterRequest\x1a\x1b.dorisgo.fepb.RegisterReply\x12I\n" +
 	"\tHeartbeat\x12\x1e.dorisgo.fepb.HeartbeatRequest\x1a\x1c.dorisgo.fepb.HeartbeatReply\x12=\n" +
@@ -2064,7 +2156,8 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x05Abort\x12\x1a.dorisgo.fepb.AbortRequest\x1a\x18.dorisgo.fepb.AbortReply\x12F\n" +
 	"\bTakeOver\x12\x1d.dorisgo.fepb.TakeOverRequest\x1a\x1b.dorisgo.fepb.TakeOverReply\x12C\n" +
 	"\aRelease\x12\x1c.dorisgo.fepb.ReleaseRequest\x1a\x1a.dorisgo.fepb.ReleaseReply\x12F\n" +
-	"\bOutcomes\x12\x1d.dorisgo.fepb.OutcomesRequest\x1a\x1b.dorisgo.fepb.OutcomesReply\x12O\n" +
+	"\bOutcomes\x12\x1d.dorisgo.fepb.OutcomesRequest\x1a\x1b.dorisgo.fepb.OutcomesReply\x12X\n" +
+	"\x0eGonePartitions\x12#.dorisgo.fepb.GonePartitionsRequest\x1a!.dorisgo.fepb.GonePartitionsReply\x12O\n" +
 	"\fWatchCatalog\x12!.dorisgo.fepb.WatchCatalogRequest\x1a\x1a.dorisgo.fepb.CatalogEvent0\x01\x12@\n" +
 	"\x06Change\x12\x1b.dorisgo.fepb.ChangeRequest\x1a\x19.dorisgo.fepb.ChangeReply\x12R\n" +
 	"\fCatalogIndex\x12!.dorisgo.fepb.CatalogIndexRequest\x1a\x1f.dorisgo.fepb.CatalogIndexReplyB\x17Z\x15dorisgo/rpc/fepb;fepbb\x06proto3"
@@ -2082,42 +2175,44 @@ func file_fepb_fe_proto_rawDescGZIP() []byte {
 }
 
 var file_fepb_fe_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_fepb_fe_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_fepb_fe_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_fepb_fe_proto_goTypes = []any{
-	(TableFate)(0),              // 0: dorisgo.fepb.TableFate
-	(*Owner)(nil),               // 1: dorisgo.fepb.Owner
-	(*Dir)(nil),                 // 2: dorisgo.fepb.Dir
-	(*RegisterRequest)(nil),     // 3: dorisgo.fepb.RegisterRequest
-	(*RegisterReply)(nil),       // 4: dorisgo.fepb.RegisterReply
-	(*HeartbeatRequest)(nil),    // 5: dorisgo.fepb.HeartbeatRequest
-	(*HeartbeatReply)(nil),      // 6: dorisgo.fepb.HeartbeatReply
-	(*BeginRequest)(nil),        // 7: dorisgo.fepb.BeginRequest
-	(*BeginReply)(nil),          // 8: dorisgo.fepb.BeginReply
-	(*TabletWrite)(nil),         // 9: dorisgo.fepb.TabletWrite
-	(*PartitionWrite)(nil),      // 10: dorisgo.fepb.PartitionWrite
-	(*CommitRequest)(nil),       // 11: dorisgo.fepb.CommitRequest
-	(*CommitReply)(nil),         // 12: dorisgo.fepb.CommitReply
-	(*AbortRequest)(nil),        // 13: dorisgo.fepb.AbortRequest
-	(*AbortReply)(nil),          // 14: dorisgo.fepb.AbortReply
-	(*TakeOverRequest)(nil),     // 15: dorisgo.fepb.TakeOverRequest
-	(*TakeOverReply)(nil),       // 16: dorisgo.fepb.TakeOverReply
-	(*ReleaseRequest)(nil),      // 17: dorisgo.fepb.ReleaseRequest
-	(*ReleaseReply)(nil),        // 18: dorisgo.fepb.ReleaseReply
-	(*OutcomesRequest)(nil),     // 19: dorisgo.fepb.OutcomesRequest
-	(*Outcome)(nil),             // 20: dorisgo.fepb.Outcome
-	(*OutcomesReply)(nil),       // 21: dorisgo.fepb.OutcomesReply
-	(*WatchCatalogRequest)(nil), // 22: dorisgo.fepb.WatchCatalogRequest
-	(*CatalogEvent)(nil),        // 23: dorisgo.fepb.CatalogEvent
-	(*CatalogIndexRequest)(nil), // 24: dorisgo.fepb.CatalogIndexRequest
-	(*CatalogIndexReply)(nil),   // 25: dorisgo.fepb.CatalogIndexReply
-	(*ChangeRequest)(nil),       // 26: dorisgo.fepb.ChangeRequest
-	(*ChangeReply)(nil),         // 27: dorisgo.fepb.ChangeReply
-	nil,                         // 28: dorisgo.fepb.HeartbeatRequest.DurableEntry
-	nil,                         // 29: dorisgo.fepb.CatalogEvent.GlobalsEntry
+	(TableFate)(0),                // 0: dorisgo.fepb.TableFate
+	(*Owner)(nil),                 // 1: dorisgo.fepb.Owner
+	(*Dir)(nil),                   // 2: dorisgo.fepb.Dir
+	(*RegisterRequest)(nil),       // 3: dorisgo.fepb.RegisterRequest
+	(*RegisterReply)(nil),         // 4: dorisgo.fepb.RegisterReply
+	(*HeartbeatRequest)(nil),      // 5: dorisgo.fepb.HeartbeatRequest
+	(*HeartbeatReply)(nil),        // 6: dorisgo.fepb.HeartbeatReply
+	(*BeginRequest)(nil),          // 7: dorisgo.fepb.BeginRequest
+	(*BeginReply)(nil),            // 8: dorisgo.fepb.BeginReply
+	(*TabletWrite)(nil),           // 9: dorisgo.fepb.TabletWrite
+	(*PartitionWrite)(nil),        // 10: dorisgo.fepb.PartitionWrite
+	(*CommitRequest)(nil),         // 11: dorisgo.fepb.CommitRequest
+	(*CommitReply)(nil),           // 12: dorisgo.fepb.CommitReply
+	(*AbortRequest)(nil),          // 13: dorisgo.fepb.AbortRequest
+	(*AbortReply)(nil),            // 14: dorisgo.fepb.AbortReply
+	(*TakeOverRequest)(nil),       // 15: dorisgo.fepb.TakeOverRequest
+	(*TakeOverReply)(nil),         // 16: dorisgo.fepb.TakeOverReply
+	(*ReleaseRequest)(nil),        // 17: dorisgo.fepb.ReleaseRequest
+	(*ReleaseReply)(nil),          // 18: dorisgo.fepb.ReleaseReply
+	(*OutcomesRequest)(nil),       // 19: dorisgo.fepb.OutcomesRequest
+	(*Outcome)(nil),               // 20: dorisgo.fepb.Outcome
+	(*OutcomesReply)(nil),         // 21: dorisgo.fepb.OutcomesReply
+	(*WatchCatalogRequest)(nil),   // 22: dorisgo.fepb.WatchCatalogRequest
+	(*CatalogEvent)(nil),          // 23: dorisgo.fepb.CatalogEvent
+	(*CatalogIndexRequest)(nil),   // 24: dorisgo.fepb.CatalogIndexRequest
+	(*CatalogIndexReply)(nil),     // 25: dorisgo.fepb.CatalogIndexReply
+	(*ChangeRequest)(nil),         // 26: dorisgo.fepb.ChangeRequest
+	(*ChangeReply)(nil),           // 27: dorisgo.fepb.ChangeReply
+	(*GonePartitionsRequest)(nil), // 28: dorisgo.fepb.GonePartitionsRequest
+	(*GonePartitionsReply)(nil),   // 29: dorisgo.fepb.GonePartitionsReply
+	nil,                           // 30: dorisgo.fepb.HeartbeatRequest.DurableEntry
+	nil,                           // 31: dorisgo.fepb.CatalogEvent.GlobalsEntry
 }
 var file_fepb_fe_proto_depIdxs = []int32{
 	2,  // 0: dorisgo.fepb.RegisterRequest.dirs:type_name -> dorisgo.fepb.Dir
-	28, // 1: dorisgo.fepb.HeartbeatRequest.durable:type_name -> dorisgo.fepb.HeartbeatRequest.DurableEntry
+	30, // 1: dorisgo.fepb.HeartbeatRequest.durable:type_name -> dorisgo.fepb.HeartbeatRequest.DurableEntry
 	1,  // 2: dorisgo.fepb.BeginRequest.owner:type_name -> dorisgo.fepb.Owner
 	9,  // 3: dorisgo.fepb.PartitionWrite.tablets:type_name -> dorisgo.fepb.TabletWrite
 	1,  // 4: dorisgo.fepb.CommitRequest.owner:type_name -> dorisgo.fepb.Owner
@@ -2126,7 +2221,7 @@ var file_fepb_fe_proto_depIdxs = []int32{
 	0,  // 7: dorisgo.fepb.TakeOverReply.table:type_name -> dorisgo.fepb.TableFate
 	10, // 8: dorisgo.fepb.Outcome.partitions:type_name -> dorisgo.fepb.PartitionWrite
 	20, // 9: dorisgo.fepb.OutcomesReply.outcomes:type_name -> dorisgo.fepb.Outcome
-	29, // 10: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
+	31, // 10: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
 	3,  // 11: dorisgo.fepb.Frontend.Register:input_type -> dorisgo.fepb.RegisterRequest
 	5,  // 12: dorisgo.fepb.Frontend.Heartbeat:input_type -> dorisgo.fepb.HeartbeatRequest
 	7,  // 13: dorisgo.fepb.Frontend.Begin:input_type -> dorisgo.fepb.BeginRequest
@@ -2135,22 +2230,24 @@ var file_fepb_fe_proto_depIdxs = []int32{
 	15, // 16: dorisgo.fepb.Frontend.TakeOver:input_type -> dorisgo.fepb.TakeOverRequest
 	17, // 17: dorisgo.fepb.Frontend.Release:input_type -> dorisgo.fepb.ReleaseRequest
 	19, // 18: dorisgo.fepb.Frontend.Outcomes:input_type -> dorisgo.fepb.OutcomesRequest
-	22, // 19: dorisgo.fepb.Frontend.WatchCatalog:input_type -> dorisgo.fepb.WatchCatalogRequest
-	26, // 20: dorisgo.fepb.Frontend.Change:input_type -> dorisgo.fepb.ChangeRequest
-	24, // 21: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
-	4,  // 22: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
-	6,  // 23: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
-	8,  // 24: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
-	12, // 25: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
-	14, // 26: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
-	16, // 27: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
-	18, // 28: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
-	21, // 29: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
-	23, // 30: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
-	27, // 31: dorisgo.fepb.Frontend.Change:output_type -> dorisgo.fepb.ChangeReply
-	25, // 32: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
-	22, // [22:33] is the sub-list for method output_type
-	11, // [11:22] is the sub-list for method input_type
+	28, // 19: dorisgo.fepb.Frontend.GonePartitions:input_type -> dorisgo.fepb.GonePartitionsRequest
+	22, // 20: dorisgo.fepb.Frontend.WatchCatalog:input_type -> dorisgo.fepb.WatchCatalogRequest
+	26, // 21: dorisgo.fepb.Frontend.Change:input_type -> dorisgo.fepb.ChangeRequest
+	24, // 22: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
+	4,  // 23: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
+	6,  // 24: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
+	8,  // 25: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
+	12, // 26: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
+	14, // 27: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
+	16, // 28: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
+	18, // 29: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
+	21, // 30: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
+	29, // 31: dorisgo.fepb.Frontend.GonePartitions:output_type -> dorisgo.fepb.GonePartitionsReply
+	23, // 32: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
+	27, // 33: dorisgo.fepb.Frontend.Change:output_type -> dorisgo.fepb.ChangeReply
+	25, // 34: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
+	23, // [23:35] is the sub-list for method output_type
+	11, // [11:23] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
 	11, // [11:11] is the sub-list for extension extendee
 	0,  // [0:11] is the sub-list for field type_name
@@ -2167,7 +2264,7 @@ func file_fepb_fe_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fepb_fe_proto_rawDesc), len(file_fepb_fe_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   29,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,17 +22,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Frontend_Register_FullMethodName     = "/dorisgo.fepb.Frontend/Register"
-	Frontend_Heartbeat_FullMethodName    = "/dorisgo.fepb.Frontend/Heartbeat"
-	Frontend_Begin_FullMethodName        = "/dorisgo.fepb.Frontend/Begin"
-	Frontend_Commit_FullMethodName       = "/dorisgo.fepb.Frontend/Commit"
-	Frontend_Abort_FullMethodName        = "/dorisgo.fepb.Frontend/Abort"
-	Frontend_TakeOver_FullMethodName     = "/dorisgo.fepb.Frontend/TakeOver"
-	Frontend_Release_FullMethodName      = "/dorisgo.fepb.Frontend/Release"
-	Frontend_Outcomes_FullMethodName     = "/dorisgo.fepb.Frontend/Outcomes"
-	Frontend_WatchCatalog_FullMethodName = "/dorisgo.fepb.Frontend/WatchCatalog"
-	Frontend_Change_FullMethodName       = "/dorisgo.fepb.Frontend/Change"
-	Frontend_CatalogIndex_FullMethodName = "/dorisgo.fepb.Frontend/CatalogIndex"
+	Frontend_Register_FullMethodName       = "/dorisgo.fepb.Frontend/Register"
+	Frontend_Heartbeat_FullMethodName      = "/dorisgo.fepb.Frontend/Heartbeat"
+	Frontend_Begin_FullMethodName          = "/dorisgo.fepb.Frontend/Begin"
+	Frontend_Commit_FullMethodName         = "/dorisgo.fepb.Frontend/Commit"
+	Frontend_Abort_FullMethodName          = "/dorisgo.fepb.Frontend/Abort"
+	Frontend_TakeOver_FullMethodName       = "/dorisgo.fepb.Frontend/TakeOver"
+	Frontend_Release_FullMethodName        = "/dorisgo.fepb.Frontend/Release"
+	Frontend_Outcomes_FullMethodName       = "/dorisgo.fepb.Frontend/Outcomes"
+	Frontend_GonePartitions_FullMethodName = "/dorisgo.fepb.Frontend/GonePartitions"
+	Frontend_WatchCatalog_FullMethodName   = "/dorisgo.fepb.Frontend/WatchCatalog"
+	Frontend_Change_FullMethodName         = "/dorisgo.fepb.Frontend/Change"
+	Frontend_CatalogIndex_FullMethodName   = "/dorisgo.fepb.Frontend/CatalogIndex"
 )
 
 // FrontendClient is the client API for Frontend service.
@@ -51,6 +52,8 @@ type FrontendClient interface {
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseReply, error)
 	// Outcomes tells a restarted BE what became of transactions.
 	Outcomes(ctx context.Context, in *OutcomesRequest, opts ...grpc.CallOption) (*OutcomesReply, error)
+	// GonePartitions tells which partitions were dropped for good.
+	GonePartitions(ctx context.Context, in *GonePartitionsRequest, opts ...grpc.CallOption) (*GonePartitionsReply, error)
 	// WatchCatalog sends the catalog, then its changes.
 	WatchCatalog(ctx context.Context, in *WatchCatalogRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogEvent], error)
 	// Change has a follower FE's command decided by the leader.
@@ -147,6 +150,16 @@ func (c *frontendClient) Outcomes(ctx context.Context, in *OutcomesRequest, opts
 	return out, nil
 }
 
+func (c *frontendClient) GonePartitions(ctx context.Context, in *GonePartitionsRequest, opts ...grpc.CallOption) (*GonePartitionsReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GonePartitionsReply)
+	err := c.cc.Invoke(ctx, Frontend_GonePartitions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *frontendClient) WatchCatalog(ctx context.Context, in *WatchCatalogRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Frontend_ServiceDesc.Streams[0], Frontend_WatchCatalog_FullMethodName, cOpts...)
@@ -202,6 +215,8 @@ type FrontendServer interface {
 	Release(context.Context, *ReleaseRequest) (*ReleaseReply, error)
 	// Outcomes tells a restarted BE what became of transactions.
 	Outcomes(context.Context, *OutcomesRequest) (*OutcomesReply, error)
+	// GonePartitions tells which partitions were dropped for good.
+	GonePartitions(context.Context, *GonePartitionsRequest) (*GonePartitionsReply, error)
 	// WatchCatalog sends the catalog, then its changes.
 	WatchCatalog(*WatchCatalogRequest, grpc.ServerStreamingServer[CatalogEvent]) error
 	// Change has a follower FE's command decided by the leader.
@@ -241,6 +256,9 @@ func (UnimplementedFrontendServer) Release(context.Context, *ReleaseRequest) (*R
 }
 func (UnimplementedFrontendServer) Outcomes(context.Context, *OutcomesRequest) (*OutcomesReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Outcomes not implemented")
+}
+func (UnimplementedFrontendServer) GonePartitions(context.Context, *GonePartitionsRequest) (*GonePartitionsReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method GonePartitions not implemented")
 }
 func (UnimplementedFrontendServer) WatchCatalog(*WatchCatalogRequest, grpc.ServerStreamingServer[CatalogEvent]) error {
 	return status.Error(codes.Unimplemented, "method WatchCatalog not implemented")
@@ -416,6 +434,24 @@ func _Frontend_Outcomes_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Frontend_GonePartitions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GonePartitionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FrontendServer).GonePartitions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Frontend_GonePartitions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FrontendServer).GonePartitions(ctx, req.(*GonePartitionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Frontend_WatchCatalog_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchCatalogRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -501,6 +537,10 @@ var Frontend_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Outcomes",
 			Handler:    _Frontend_Outcomes_Handler,
+		},
+		{
+			MethodName: "GonePartitions",
+			Handler:    _Frontend_GonePartitions_Handler,
 		},
 		{
 			MethodName: "Change",
