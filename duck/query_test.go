@@ -287,13 +287,13 @@ func TestBlocksMustFitTheColumns(t *testing.T) {
 }
 
 func TestSpillAndMemoryLimit(t *testing.T) {
-	const sql = `SELECT count(*) FROM (SELECT i, md5(i::VARCHAR) AS h FROM range(3000000) AS r(i) ORDER BY h) WHERE i >= 0`
-	d, _ := open(t, func(o *Options) { o.MemoryLimitBytes = 64 << 20 })
-	big := `SELECT count(*), max(s) FROM (SELECT string_agg(h, ',') AS s FROM (SELECT md5(i::VARCHAR) AS h FROM range(4000000) AS r(i)))`
+	const sql = `SELECT count(*) FROM (SELECT i, md5(i::VARCHAR) AS h FROM range(1000000) AS r(i) ORDER BY h) WHERE i >= 0`
+	d, _ := open(t, func(o *Options) { o.MemoryLimitBytes = 48 << 20 })
+	big := `SELECT count(*), max(s) FROM (SELECT string_agg(h, ',') AS s FROM (SELECT md5(i::VARCHAR) AS h FROM range(2000000) AS r(i)))`
 	if _, _, err := all(t, d, &Query{SQL: big}); !doriserr.Is(err, doriserr.ExceededLimit) {
 		t.Errorf("%v, want ExceededLimit", err)
 	}
-	if got := single(t, d, &Query{SQL: sql}); got != 3000000 {
+	if got := single(t, d, &Query{SQL: sql}); got != 1000000 {
 		t.Errorf("count %d", got)
 	}
 }

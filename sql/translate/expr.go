@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"slices"
 	"strings"
 
 	"vitess.io/vitess/go/vt/sqlparser"
@@ -117,44 +118,44 @@ func truth(b bool) expr {
 // logic flattens a chain of AND or OR, which may be long.
 func (t *translator) logic(e sqlparser.Expr, sc *scope) (expr, error) {
 	_, and := e.(*sqlparser.AndExpr)
-	var parts []string
-	for {
-		var left, right sqlparser.Expr
-		switch n := e.(type) {
-		case *sqlparser.AndExpr:
-			if and {
-				left, right = n.Left, n.Right
-			}
-		case *sqlparser.OrExpr:
-			if !and {
-				left, right = n.Left, n.Right
-			}
-		}
-		if left == nil {
-			break
-		}
-		c, err := t.condition(right, sc)
-		if err != nil {
-			return expr{}, err
-		}
-		parts = append(parts, c)
-		e = left
-	}
-	c, err := t.condition(e, sc)
-	if err != nil {
-		return expr{}, err
-	}
 	word := " OR "
 	if and {
 		word = " AND "
 	}
-	var sb strings.Builder
-	sb.WriteString("(" + c)
-	for i := len(parts) - 1; i >= 0; i-- {
-		sb.WriteString(word + parts[i])
+	var operands []sqlparser.Expr // from the last to the first
+	for {
+		left, right := sides(e, and)
+		if left == nil {
+			break
+		}
+		operands = append(operands, right)
+		e = left
 	}
-	sb.WriteString(")")
-	return expr{sql: sb.String(), typ: boolType}, nil
+	operands = append(operands, e)
+	parts := make([]string, 0, len(operands))
+	for _, x := range slices.Backward(operands) {
+		c, err := t.condition(x, sc)
+		if err != nil {
+			return expr{}, err
+		}
+		parts = append(parts, c)
+	}
+	return expr{sql: "(" + strings.Join(parts, word) + ")", typ: boolType}, nil
+}
+
+// sides are the operands of an AND, or of an OR; nil if e is none.
+func sides(e sqlparser.Expr, and bool) (left, right sqlparser.Expr) {
+	switch n := e.(type) {
+	case *sqlparser.AndExpr:
+		if and {
+			return n.Left, n.Right
+		}
+	case *sqlparser.OrExpr:
+		if !and {
+			return n.Left, n.Right
+		}
+	}
+	return nil, nil
 }
 
 // scalar is a subquery as a value.

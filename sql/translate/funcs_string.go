@@ -168,7 +168,7 @@ func substringIndex(t *translator, a []expr) (expr, error) {
 	delim := t.text(a[1])
 	parts := "string_split(" + t.text(a[0]) + ", " + delim + ")"
 	if n.lit.text[0] == '-' {
-		return result(stringType, "array_to_string(list_slice(", parts, ", ", n.sql, ", NULL), ", delim, ")")
+		return result(stringType, "array_to_string((", parts, ")[", n.lit.text, ":], ", delim, ")")
 	}
 	return result(stringType, "array_to_string(list_slice(", parts, ", 1, ", n.sql, "), ", delim, ")")
 }

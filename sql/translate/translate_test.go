@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -155,7 +156,11 @@ func FuzzSelect(f *testing.F) {
 	}
 	e := env(f)
 	f.Fuzz(func(t *testing.T, sql string) {
+		start := time.Now()
 		tr, err := translate.Select(sql, e)
+		if d := time.Since(start); d > 5*time.Second {
+			t.Fatalf("%v for %d bytes", d, len(sql))
+		}
 		if err != nil {
 			return
 		}
