@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"dorisgo/value"
@@ -131,13 +130,16 @@ func (c *Column) truncate(n int) {
 		return
 	}
 	if c.nulls > 0 {
+		// Dropping one row of many is the common case, so the dropped side is
+		// counted: a load of bad rows would take quadratic time otherwise.
+		for i := n; i < c.rows; i++ {
+			if c.IsNull(i) {
+				c.nulls--
+			}
+		}
 		c.valid = c.valid[:(n+7)/8]
 		if n&7 != 0 {
 			c.valid[n>>3] &= 1<<(n&7) - 1
-		}
-		c.nulls = n
-		for _, v := range c.valid {
-			c.nulls -= bits.OnesCount8(v)
 		}
 	}
 	if c.width > 0 {
