@@ -119,11 +119,16 @@ func (s *fakeStatement) Execute(_ context.Context, a *mysql.ExecuteArgs, w *mysq
 // serve starts the fake's MySQL side.
 func (f *fake) serve(t *testing.T) string {
 	t.Helper()
+	return serveHandler(t, f)
+}
+
+func serveHandler(t *testing.T, h mysql.Handler) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := mysql.New(f, mysql.Options{})
+	s := mysql.New(h, mysql.Options{})
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
 	t.Cleanup(func() {
