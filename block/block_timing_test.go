@@ -107,14 +107,6 @@ func BenchmarkSplit100k(b *testing.B) {
 	}
 }
 
-func BenchmarkArrow100k(b *testing.B) {
-	blk := timingBlock(b, 100_000)
-	schema := ArrowSchema([]string{"id", "name", "score"}, timingTypes)
-	for b.Loop() {
-		blk.Arrow(schema).Release()
-	}
-}
-
 // TestHotPathDoesNotAllocate holds conversions of every type to no allocation.
 func TestHotPathDoesNotAllocate(t *testing.T) {
 	types := []value.Type{{Kind: value.Boolean}, {Kind: value.TinyInt}, {Kind: value.BigInt}, {Kind: value.LargeInt}, {Kind: value.Float},

@@ -19,5 +19,5 @@
 // Reset keeps their memory.
 //
 // Start with block.go and column.go, then text.go (conversion), encode.go and
-// decode.go (codec), sort.go and gather.go (making rowsets), arrow.go.
+// decode.go (codec), sort.go and gather.go (making rowsets).
 package block
