@@ -80,7 +80,7 @@ type crashed struct {
 // compares them with what was sent.
 func (c *crashed) settle(round int, l *ledger) {
 	c.tb.Helper()
-	s := connect(c.tb, c.address)
+	s, start := connect(c.tb, c.address), time.Now()
 	var ids []int64
 	eventually(c.tb, settleTime, fmt.Sprintf("round %d: acknowledged rows are there and WALs gone", round), func() (bool, string) {
 		left := c.wals(c.tb)
@@ -102,7 +102,7 @@ func (c *crashed) settle(round int, l *ledger) {
 		sum += id
 	}
 	c.seen, c.sums = append(c.seen, int64(len(ids))), append(c.sums, sum)
-	c.tb.Logf("round %d: %d statements, %d acknowledged, %d rows", round, len(l.entries), l.acked.Load(), len(ids))
+	c.tb.Logf("round %d: %d statements, %d acknowledged, %d rows, settled in %s", round, len(l.entries), l.acked.Load(), len(ids), time.Since(start).Round(time.Millisecond))
 }
 
 // finish checks after the last round that no earlier round changed and that
@@ -207,6 +207,7 @@ func upTo(r *rand.Rand, limit time.Duration) time.Duration {
 // TestCrashStandalone kills the process while clients insert, sometimes again
 // while it recovers.
 func TestCrashStandalone(t *testing.T) {
+	t.Parallel()
 	a := startAlone(t)
 	createCrashTables(connect(t, a.address("")), 1)
 	c := &crashed{tb: t, address: a.address("crash"), wals: a.wals, metrics: func() []int { return []int{a.beHTTP} }}
@@ -242,7 +243,9 @@ func TestCrashFrontend(t *testing.T) {
 }
 
 func testCrashNode(t *testing.T, victim func(*cluster, *rand.Rand) *process) {
-	cl := startCluster(t, 2)
+	t.Parallel()
+	// Groups that lost a replica are replayed: soon, for a test.
+	cl := startCluster(t, 2, "group_commit_replay_wal_retry_interval_seconds = 1")
 	createCrashTables(connect(t, cl.address("")), 4)
 	c := &crashed{tb: t, address: cl.address("crash"), wals: cl.wals, metrics: func() []int { return []int{cl.be[0].http, cl.be[1].http} }}
 	s := seed(t)
