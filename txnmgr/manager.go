@@ -46,6 +46,8 @@ type Manager struct {
 	// moved is closed and replaced whenever a transaction may have become
 	// VISIBLE.
 	moved chan struct{}
+	// ended is closed and replaced when a term ends.
+	ended chan struct{}
 }
 
 // New returns a Manager without duties.
@@ -53,7 +55,7 @@ func New(cfg Config) *Manager {
 	if cfg.Tick <= 0 {
 		cfg.Tick = time.Second
 	}
-	return &Manager{cfg: cfg, moved: make(chan struct{}), look: make(chan struct{}, 1)}
+	return &Manager{cfg: cfg, moved: make(chan struct{}), ended: make(chan struct{}), look: make(chan struct{}, 1)}
 }
 
 // Outcome is what a commit came to.
@@ -68,6 +70,9 @@ type Outcome struct {
 // may be repeated: the answer is the transaction's state then. An error is a
 // decision of the FSM, NotLeader, or Unknown.
 func (m *Manager) Commit(ctx context.Context, c *meta.CommitTxn, wait time.Duration) (Outcome, error) {
+	m.mu.Lock()
+	ended := m.ended
+	m.mu.Unlock()
 	res, err := m.cfg.Node.Propose(ctx, c)
 	if err != nil {
 		return Outcome{}, err
@@ -83,12 +88,13 @@ func (m *Manager) Commit(ctx context.Context, c *meta.CommitTxn, wait time.Durat
 	m.publish(res.Txn)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	return m.waitVisible(ctx, out), nil
+	return m.waitVisible(ctx, out, ended)
 }
 
 // waitVisible returns when the transaction is VISIBLE or ctx ends: late
-// visibility is no error.
-func (m *Manager) waitVisible(ctx context.Context, out Outcome) Outcome {
+// visibility is no error. When the term ends, which ended says, somebody else
+// publishes: the caller is sent there to ask again.
+func (m *Manager) waitVisible(ctx context.Context, out Outcome, ended <-chan struct{}) (Outcome, error) {
 	for {
 		m.mu.Lock()
 		moved := m.moved
@@ -103,11 +109,13 @@ func (m *Manager) waitVisible(ctx context.Context, out Outcome) Outcome {
 			}
 		})
 		if gone || out.State == txn.Visible {
-			return out
+			return out, nil
 		}
 		select {
 		case <-ctx.Done():
-			return out
+			return out, nil
+		case <-ended:
+			return Outcome{}, doriserr.New(doriserr.Unknown, "this frontend does not lead any more, ask the next one when transaction %d is visible", out.Txn.ID)
 		case <-moved:
 		}
 	}
@@ -140,6 +148,8 @@ func (m *Manager) Lead(ctx context.Context, term uint64) {
 	defer func() {
 		m.mu.Lock()
 		m.publishers = nil
+		close(m.ended)
+		m.ended = make(chan struct{})
 		m.mu.Unlock()
 		wg.Wait()
 	}()
@@ -154,6 +164,7 @@ func (m *Manager) Lead(ctx context.Context, term uint64) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+			m.bump() // a drop makes transactions VISIBLE without a publish
 		case <-m.look:
 		}
 	}

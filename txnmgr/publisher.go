@@ -2,6 +2,7 @@ package txnmgr
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -24,6 +25,8 @@ type publisher struct {
 	backendID int64
 	term      uint64
 	wake      chan struct{}
+	// reborn tells of a new life of the BE.
+	reborn chan struct{}
 
 	mu sync.Mutex
 	// todo are partitions that may have unpublished versions.
@@ -34,11 +37,13 @@ type publisher struct {
 	// through is what the BE confirmed in this term and life.
 	through map[int64]int64
 	life    uint64
+	// giveUp ends the order that is under way, nil without one.
+	giveUp context.CancelFunc
 }
 
 func newPublisher(m *Manager, backendID int64, term uint64) *publisher {
 	return &publisher{
-		m: m, backendID: backendID, term: term, wake: make(chan struct{}, 1),
+		m: m, backendID: backendID, term: term, wake: make(chan struct{}, 1), reborn: make(chan struct{}, 1),
 		todo: map[int64]bool{}, all: true, through: map[int64]int64{},
 	}
 }
@@ -59,7 +64,14 @@ func (p *publisher) restart() {
 	p.all = true
 	clear(p.through)
 	p.life++
+	if p.giveUp != nil {
+		p.giveUp()
+	}
 	p.mu.Unlock()
+	select {
+	case p.reborn <- struct{}{}:
+	default:
+	}
 	p.signal()
 }
 
@@ -92,6 +104,9 @@ func (p *publisher) run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 				return
+			case <-p.reborn:
+				wait = first
+				continue
 			case <-time.After(wait):
 			}
 			wait = min(2*wait, longest)
@@ -206,7 +221,11 @@ func (p *publisher) collect(s *meta.State, partition int64, o *order) (whole boo
 func (p *publisher) send(ctx context.Context, o *order) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	if !p.during(o, cancel) {
+		return errReborn
+	}
 	reply, err := p.m.cfg.Orders.Publish(ctx, o.backend, o.request)
+	p.during(o, nil)
 	if err != nil {
 		return err
 	}
@@ -230,6 +249,18 @@ func (p *publisher) send(ctx context.Context, o *order) error {
 		return &publishError{txnID: id, why: why}
 	}
 	return nil
+}
+
+// errReborn: the order was made for an earlier life of the BE.
+var errReborn = errors.New("the backend has started anew")
+
+// during notes how the order that is under way is given up; false says that
+// the BE has another life by now.
+func (p *publisher) during(o *order, giveUp context.CancelFunc) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.giveUp = giveUp
+	return o.life == p.life
 }
 
 // report tells the log that the BE published the transactions.
