@@ -182,6 +182,12 @@ func (c *cluster) be(id int64) (b backend) {
 	return b
 }
 
+func (c *cluster) ticked() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ticks
+}
+
 func (c *cluster) table(name string) (t *meta.Table) {
 	c.View(func(s *meta.State) { t = s.TableByName(s.DatabaseByName("d").ID, name) })
 	return t

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,12 +160,12 @@ func TestDeadBackend(t *testing.T) {
 		}
 		synctest.Wait()
 		c.do(&meta.ReportDurable{BackendID: bad, BootEpoch: boot, Versions: []meta.DurableVersion{{PartitionID: p, Version: 4}}})
-		tries := 0
+		var tries atomic.Int64
 		c.setAnswer(func(ctx context.Context, be *meta.Backend, _ *bepb.PublishRequest) error {
 			if be.ID != bad || be.BootEpoch > boot {
 				return nil
 			}
-			tries++
+			tries.Add(1)
 			<-ctx.Done() // a connection that is neither up nor down
 			return ctx.Err()
 		})
@@ -172,8 +173,8 @@ func TestDeadBackend(t *testing.T) {
 			commit() // versions 7 to 9
 		}
 		time.Sleep(time.Minute)
-		if tries == 0 || tries > 5 {
-			t.Errorf("%d tries in a minute", tries)
+		if n := tries.Load(); n == 0 || n > 5 {
+			t.Errorf("%d tries in a minute", n)
 		}
 		c.mu.Lock()
 		before := len(c.bes[bad].orders)
@@ -215,8 +216,8 @@ func TestLeaderChange(t *testing.T) {
 				t.Errorf("transaction %d is %s", id, s)
 			}
 		}
-		for id, b := range c.bes {
-			for _, term := range b.terms {
+		for id := range c.bes {
+			for _, term := range c.be(id).terms {
 				if term != 5 {
 					t.Errorf("BE %d took an order of term %d", id, term)
 				}
@@ -263,8 +264,8 @@ func TestClock(t *testing.T) {
 		m := c.manager()
 		defer lead(m, 1)()
 		time.Sleep(time.Hour)
-		if c.ticks != 0 {
-			t.Errorf("%d ticks in an hour without transactions", c.ticks)
+		if n := c.ticked(); n != 0 {
+			t.Errorf("%d ticks in an hour without transactions", n)
 		}
 		tb := c.table("t1")
 		res, err := m.Begin(t.Context(), &meta.BeginTxn{
@@ -281,9 +282,9 @@ func TestClock(t *testing.T) {
 		if s := c.state(res.ID); s != txn.Aborted {
 			t.Errorf("%s after its time-out", s)
 		}
-		ticks := c.ticks
+		ticks := c.ticked()
 		time.Sleep(time.Hour)
-		if n := c.ticks - ticks; n > 61 {
+		if n := c.ticked() - ticks; n > 61 {
 			t.Errorf("%d ticks in an hour in which only labels expire", n)
 		}
 	})
