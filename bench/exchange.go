@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // exchange is one connection's side of a protocol: what to send next, and how
@@ -116,6 +117,12 @@ func okOrError(b []byte) (size int, rows int64, err error) {
 	default:
 		return 0, 0, errReply
 	}
+}
+
+// prepareText is the statement that paramStock's packets execute.
+func prepareText(t *Table, into string, rows int) string {
+	tuple := "(" + strings.TrimSuffix(strings.Repeat("?,", len(t.columns)), ",") + ")"
+	return "INSERT INTO " + into + " VALUES " + strings.TrimSuffix(strings.Repeat(tuple+",", rows), ",")
 }
 
 // paramStock are COM_STMT_EXECUTEs without types and with id 0.

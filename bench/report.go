@@ -26,7 +26,7 @@ var Formats = map[string]func(*Report, io.Writer) error{"text": (*Report).text, 
 // FormatNames lists them for messages.
 func FormatNames() string { return strings.Join(slices.Sorted(maps.Keys(Formats)), ", ") }
 
-var heads = []string{"server", "table", "mode", "protocol", "conns", "rows/stmt", "rows/s", "stmts/s", "p50", "p95", "p99", "max", "errors", "count(*)", "server µs/stmt", "client µs/stmt", "of ideal"}
+var heads = []string{"server", "table", "mode", "protocol", "conns", "rows/stmt", "rows/s", "stmts/s", "p50", "p95", "p99", "max", "errors", "count(*)", "server µs/stmt", "client µs/stmt", "others", "of ideal"}
 
 func (rep *Report) cells(r *Result, all []*Result) []string {
 	h := &r.Tally.Latency
@@ -34,9 +34,9 @@ func (rep *Report) cells(r *Result, all []*Result) []string {
 	if r.Case.Interval > 0 && r.Doris {
 		mode += " " + r.Case.Interval.String()
 	}
-	server, share := "", ""
+	server, others, share := "", "", ""
 	if d := r.ServerCPU(); d > 0 {
-		server = micros(d)
+		server, others = micros(d), fmt.Sprintf("%.0f %%", r.Others()*100)
 	}
 	if s, ok := Share(r, all); ok {
 		share = fmt.Sprintf("%.0f %%", s*100)
@@ -45,7 +45,7 @@ func (rep *Report) cells(r *Result, all []*Result) []string {
 		r.Target, r.Case.Table.Name, mode, r.Case.Protocol, strconv.Itoa(r.Case.Connections), strconv.Itoa(r.Case.Rows),
 		rate(r.RowsPerSecond()), rate(r.StatementsPerSecond()),
 		short(h.Quantile(0.5)), short(h.Quantile(0.95)), short(h.Quantile(0.99)), short(h.Max()),
-		strconv.FormatInt(r.Tally.Errors, 10), r.checked(), server, micros(r.ClientCPU()), share,
+		strconv.FormatInt(r.Tally.Errors, 10), r.checked(), server, micros(r.ClientCPU()), others, share,
 	}
 }
 

@@ -48,6 +48,15 @@ func (r *Result) ClientCPU() time.Duration {
 	return perStatement(r.usage.client, r.Tally.Statements)
 }
 
+// Others is the share of the machine, 0 to 1, that other processes took
+// meanwhile: how much the clock is to be believed. 0 if it is not known.
+func (r *Result) Others() float64 {
+	if r.usage == nil {
+		return 0
+	}
+	return r.usage.others()
+}
+
 func perStatement(d time.Duration, n int64) time.Duration {
 	if n == 0 {
 		return 0
@@ -81,6 +90,7 @@ type record struct {
 	VisibleMs    int64            `json:"visible_after_ms"`
 	ServerCPU    float64          `json:"server_cpu_us_per_statement,omitempty"`
 	ClientCPU    float64          `json:"client_cpu_us_per_statement"`
+	Others       float64          `json:"others_cpu_share"`
 }
 
 // shownMode is the mode where there is one.
@@ -101,7 +111,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 		P50: h.Quantile(0.5).Microseconds(), P95: h.Quantile(0.95).Microseconds(), P99: h.Quantile(0.99).Microseconds(), Max: h.Max().Microseconds(),
 		Errors: r.Tally.Errors, ErrorTexts: r.Tally.Texts, Acknowledged: r.Tally.AllRows, Unknown: r.Tally.Unknown,
 		Counted: r.Counted, Verified: r.Verified, VisibleMs: r.VisibleAfter.Milliseconds(),
-		ServerCPU: float64(r.ServerCPU()) / 1e3, ClientCPU: float64(r.ClientCPU()) / 1e3,
+		ServerCPU: float64(r.ServerCPU()) / 1e3, ClientCPU: float64(r.ClientCPU()) / 1e3, Others: r.Others(),
 	})
 }
 

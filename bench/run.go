@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"time"
 )
 
@@ -175,8 +174,6 @@ func connect(ctx context.Context, l *loop, t Target, c Case, o Options, table st
 	if err != nil {
 		return err
 	}
-	tuple := "(" + strings.TrimSuffix(strings.Repeat("?,", c.Table.Columns()), ",") + ")"
-	prepare := "INSERT INTO " + into + " VALUES " + strings.TrimSuffix(strings.Repeat(tuple+",", c.Rows), ",")
 	for i := range c.Connections {
 		conn, err := Dial(ctx, t.Login)
 		if err != nil {
@@ -189,7 +186,7 @@ func connect(ctx context.Context, l *loop, t Target, c Case, o Options, table st
 		if c.Protocol == Prepared && err == nil {
 			p := &preparedExchange{cursor: s.start(i, c.Connections), types: appendParamTypes(nil, c.Table, c.Rows)}
 			var params int
-			if p.id, params, err = conn.Prepare(prepare); err == nil && params != c.Rows*c.Table.Columns() {
+			if p.id, params, err = conn.Prepare(prepareText(c.Table, into, c.Rows)); err == nil && params != c.Rows*c.Table.Columns() {
 				err = fmt.Errorf("the server sees %d parameters", params)
 			}
 			x = p
