@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ func NewGroups() *Groups { return &Groups{tables: map[int64]*window{}} }
 
 // Choose is the BE for one load of size bytes at the time now.
 func (g *Groups) Choose(t Table, size int64, backends []Backend, now time.Time) (int64, error) {
-	ranked, err := rank(t.ID, backends)
+	first, usable, err := best(t.ID, backends)
 	if err != nil {
 		return 0, err
 	}
@@ -58,9 +59,12 @@ func (g *Groups) Choose(t Table, size int64, backends []Backend, now time.Time) 
 	g.mu.Unlock()
 	width := 1
 	if !t.OneBE && t.DataBytes > 0 {
-		width = int(min(1+sum/(spreadAt*t.DataBytes), int64(len(ranked))))
+		width = int(min(1+sum/(spreadAt*t.DataBytes), int64(usable)))
 	}
-	return ranked[turn%uint64(width)], nil
+	if width == 1 {
+		return first, nil
+	}
+	return rank(t.ID, backends)[turn%uint64(width)], nil
 }
 
 // Forget drops the window of a table that is gone.
@@ -70,41 +74,43 @@ func (g *Groups) Forget(table int64) {
 	delete(g.tables, table)
 }
 
-// rank orders the usable BEs for a table: rendezvous hashing, so that the loss
-// of a BE moves that BE's tables alone.
-func rank(table int64, backends []Backend) ([]int64, error) {
-	type scored struct {
-		id    int64
-		score uint64
-	}
-	var usable []scored
+// best is the first BE in a table's rank, and how many are usable. Nearly every
+// load asks for no more than that, so it allocates nothing.
+func best(table int64, backends []Backend) (id int64, usable int, err error) {
 	alive := false
+	var top uint64
 	for _, b := range backends {
 		alive = alive || b.Alive
+		if !b.usable() {
+			continue
+		}
+		usable++
+		if score := mix(uint64(table), uint64(b.ID)); usable == 1 || score > top || score == top && b.ID < id {
+			id, top = b.ID, score
+		}
+	}
+	switch {
+	case !alive:
+		err = doriserr.New(doriserr.NoBackend, "No alive backend")
+	case usable == 0:
+		err = doriserr.New(doriserr.NoBackend, "No suitable backend , backends = [%s]", describe(backends))
+	}
+	return id, usable, err
+}
+
+// rank orders the usable BEs for a table: rendezvous hashing, so that the loss
+// of a BE moves that BE's tables alone.
+func rank(table int64, backends []Backend) []int64 {
+	var ids []int64
+	for _, b := range backends {
 		if b.usable() {
-			usable = append(usable, scored{b.ID, mix(uint64(table), uint64(b.ID))})
+			ids = append(ids, b.ID)
 		}
 	}
-	if !alive {
-		return nil, doriserr.New(doriserr.NoBackend, "No alive backend")
-	}
-	if len(usable) == 0 {
-		return nil, doriserr.New(doriserr.NoBackend, "No suitable backend , backends = [%s]", describe(backends))
-	}
-	slices.SortFunc(usable, func(a, b scored) int {
-		if a.score != b.score {
-			if a.score > b.score {
-				return -1
-			}
-			return 1
-		}
-		return int(a.id - b.id)
+	slices.SortFunc(ids, func(a, b int64) int {
+		return cmp.Or(cmp.Compare(mix(uint64(table), uint64(b)), mix(uint64(table), uint64(a))), cmp.Compare(a, b))
 	})
-	ids := make([]int64, len(usable))
-	for i, s := range usable {
-		ids[i] = s.id
-	}
-	return ids, nil
+	return ids
 }
 
 func describe(backends []Backend) string {

@@ -247,7 +247,8 @@ func (s *Session) send(ctx context.Context, t *meta.Table, item *bepb.LoadItem) 
 // choose is the BE of a load: the table's for group commit, any other one in
 // turn, those that refused it only if there is no other.
 func (s *Server) choose(t *meta.Table, item *bepb.LoadItem, tried map[int64]bool) (*meta.Backend, error) {
-	list, byID := s.backends()
+	set := s.backends()
+	list, byID := set.list, set.byID
 	if len(tried) > 0 {
 		var left []router.Backend
 		for _, b := range list {

@@ -105,11 +105,10 @@ type Server struct {
 	Config
 	next    router.RoundRobin
 	globals atomic.Pointer[globals]
+	bes     atomic.Pointer[backendSet]
 }
 
 type globals struct {
-	// of is the map that the values were made from; the state replaces it.
-	of     *map[string]string
 	index  uint64
 	values *session.Globals
 }
@@ -154,16 +153,33 @@ func (s *Server) Connect(_ context.Context, info *mysql.ConnInfo) (mysql.Session
 	return newSession(s, info)
 }
 
-// backends are the BEs as the router sees them, and by id.
-func (s *Server) backends() (list []router.Backend, byID map[int64]*meta.Backend) {
-	byID = map[int64]*meta.Backend{}
+// backendSet is the BEs as the router sees them, and by id. It is replaced when
+// the catalog changes and never changed.
+type backendSet struct {
+	index uint64
+	list  []router.Backend
+	byID  map[int64]*meta.Backend
+}
+
+// backends are the present BEs. An INSERT asks for them, so they are made anew
+// only when the catalog has changed.
+func (s *Server) backends() *backendSet {
+	old := s.bes.Load()
+	set := old
 	s.Node.View(func(st *meta.State) {
+		if old != nil && old.index == st.CatalogIndex() {
+			return
+		}
+		set = &backendSet{index: st.CatalogIndex(), byID: map[int64]*meta.Backend{}}
 		for _, b := range st.Backends() {
-			list = append(list, router.Backend{ID: b.ID, Alive: b.Alive, Decommissioned: b.Decommissioned})
-			byID[b.ID] = b
+			set.list = append(set.list, router.Backend{ID: b.ID, Alive: b.Alive, Decommissioned: b.Decommissioned})
+			set.byID[b.ID] = b
 		}
 	})
-	return list, byID
+	if set != old {
+		s.bes.Store(set)
+	}
+	return set
 }
 
 // database is a database by name, or the error that there is none.
@@ -181,19 +197,23 @@ func (s *Server) database(name string) (*meta.Database, error) {
 
 // table is a table by name, or the error that there is none.
 func (s *Server) table(dbName, name string) (*meta.Database, *meta.Table, error) {
-	db, err := s.database(dbName)
-	if err != nil {
-		return nil, nil, err
+	if dbName == "" {
+		return nil, nil, doriserr.New(doriserr.NoDatabase, "No database selected")
 	}
-	if db == nil {
-		return nil, nil, unknownTable(dbName, name)
-	}
+	var db *meta.Database
 	var t *meta.Table
-	s.Node.View(func(st *meta.State) { t = st.TableByName(db.ID, name) })
-	if t == nil {
-		return nil, nil, unknownTable(dbName, name)
+	s.Node.View(func(st *meta.State) {
+		if db = st.DatabaseByName(dbName); db != nil {
+			t = st.TableByName(db.ID, name)
+		}
+	})
+	switch {
+	case t != nil:
+		return db, t, nil
+	case db == nil && !virtualDB(dbName):
+		return nil, nil, doriserr.New(doriserr.UnknownDatabase, "Unknown database '%s'", dbName)
 	}
-	return db, t, nil
+	return nil, nil, unknownTable(dbName, name)
 }
 
 func unknownTable(db, name string) error {
