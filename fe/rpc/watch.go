@@ -3,6 +3,7 @@ package rpc
 import (
 	"errors"
 	"maps"
+	"time"
 
 	"dorisgo/meta"
 	"dorisgo/rpc/fepb"
@@ -14,6 +15,10 @@ func (s *Server) WatchCatalog(_ *fepb.WatchCatalogRequest, stream fepb.Frontend_
 	if err := s.lead(); err != nil {
 		return err
 	}
+	// An FE that lost the lead may be cut off from the log and never know: the
+	// copy is then better followed elsewhere.
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
 	seen := newSeen()
 	first := true
 	for {
@@ -39,6 +44,10 @@ func (s *Server) WatchCatalog(_ *fepb.WatchCatalogRequest, stream fepb.Frontend_
 		case <-stream.Context().Done():
 			return stream.Context().Err()
 		case <-changed:
+		case <-ticker.C:
+			if err := s.lead(); err != nil {
+				return err
+			}
 		}
 	}
 }
