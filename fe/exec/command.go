@@ -53,14 +53,31 @@ func (s *Session) command(ctx context.Context, id [16]byte, sql []byte, w *mysql
 			return s.change(ctx, w, s.setPassword(st))
 		}
 	}
+	if err := s.allowed(needs(stmt)); err != nil {
+		return err
+	}
 	c, err := s.catalogCommand(id, stmt)
 	if err != nil {
 		return err
 	}
-	if err := s.admin("ADMIN"); err != nil {
-		return err
-	}
 	return s.change(ctx, w, c)
+}
+
+// needs is the privilege of a statement that changes the catalog.
+func needs(stmt ddl.Statement) priv.Privilege {
+	switch stmt.(type) {
+	case *ddl.CreateDatabase, *ddl.CreateTable:
+		return priv.Create
+	case *ddl.DropDatabase, *ddl.DropTable:
+		return priv.Drop
+	case *ddl.AlterTableSet, *ddl.TruncateTable:
+		return priv.Alter
+	case *ddl.CreateUser, *ddl.DropUser, *ddl.SetPassword, *ddl.Grant:
+		return priv.Grant
+	case *ddl.AlterSystem:
+		return priv.Node
+	}
+	return priv.Admin
 }
 
 // catalogCommand is the command of a statement that changes the catalog.
@@ -129,14 +146,20 @@ func (s *Session) change(ctx context.Context, w *mysql.ResultWriter, c meta.Comm
 	}
 }
 
-// admin refuses users without the ADMIN privilege.
-func (s *Session) admin(what string) error {
-	var u *meta.User
-	s.srv.Node.View(func(st *meta.State) { u = st.User(s.vars.User) })
-	if u == nil || !priv.Allowed(u, priv.Admin) {
-		return doriserr.New(doriserr.NoPrivilege, "Access denied; you need (at least one of) the (%s) privilege(s) for this operation", what)
+// allowed refuses users without a privilege.
+func (s *Session) allowed(p priv.Privilege) error {
+	if priv.Allowed(s.srv.present().users[s.vars.User], p) {
+		return nil
 	}
-	return nil
+	return doriserr.New(doriserr.NoPrivilege, "Access denied; you need (at least one of) the (%s) privilege(s) for this operation", p)
+}
+
+// require refuses a statement on a table that the user has no privilege for.
+func (s *Session) require(p priv.Privilege, db, table string) error {
+	if priv.Allowed(s.srv.present().users[s.vars.User], p) {
+		return nil
+	}
+	return doriserr.New(doriserr.NoPrivilege, "%s command denied to user '%s'@'%s' for table '%s.%s'", p, s.vars.User, s.vars.RemoteHost, db, table)
 }
 
 func (s *Session) dbOf(n ddl.TableName) (string, error) {
@@ -159,7 +182,15 @@ func (s *Session) tableOf(n ddl.TableName) (*meta.Database, *meta.Table, error) 
 }
 
 func (s *Session) kill(k *ddl.Kill, w *mysql.ResultWriter) error {
-	if k.ID <= 0 || s.srv.Processes == nil || !s.srv.Processes.Kill(uint32(k.ID), k.Query) {
+	if s.srv.Processes == nil || k.ID <= 0 {
+		return doriserr.New(doriserr.Analysis, "Unknown thread id: %d", k.ID)
+	}
+	if user, ok := s.srv.Processes.User(uint32(k.ID)); ok && user != s.vars.User {
+		if err := s.allowed(priv.Admin); err != nil {
+			return err
+		}
+	}
+	if !s.srv.Processes.Kill(uint32(k.ID), k.Query) {
 		return doriserr.New(doriserr.Analysis, "Unknown thread id: %d", k.ID)
 	}
 	return w.OK(0, 0, "")
@@ -205,7 +236,7 @@ func (s *Session) setGlobal(ctx context.Context, name string, val session.Value)
 	if err != nil {
 		return err
 	}
-	if err := s.admin("ADMIN"); err != nil {
+	if err := s.allowed(priv.Admin); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)

@@ -181,9 +181,6 @@ func (s *Session) adminSet(st *ddl.AdminSetConfig) (meta.Command, error) {
 		return nil, doriserr.New(doriserr.Analysis, "config parameter size is not equal to 1")
 	}
 	c := st.Config[0]
-	if err := s.admin("ADMIN"); err != nil {
-		return nil, err
-	}
 	if err := s.srv.Settings.Set(c.Key, c.Value); err != nil {
 		return nil, err
 	}

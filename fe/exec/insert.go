@@ -12,6 +12,7 @@ import (
 	"dorisgo/fe/mysql"
 	"dorisgo/fe/session"
 	"dorisgo/meta"
+	"dorisgo/meta/priv"
 	"dorisgo/router"
 	"dorisgo/rpc/bepb"
 	"dorisgo/sql/insert"
@@ -128,6 +129,9 @@ func (s *Session) plan(h *insert.Header) (*cachedTarget, error) {
 	}
 	db, t, err := s.srv.table(dbName, h.Table)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.require(priv.Load, dbName, h.Table); err != nil {
 		return nil, err
 	}
 	now, loc, strict := time.Now(), s.vars.Location(), s.vars.InsertStrict()
@@ -247,7 +251,7 @@ func (s *Session) send(ctx context.Context, t *meta.Table, item *bepb.LoadItem) 
 // choose is the BE of a load: the table's for group commit, any other one in
 // turn, those that refused it only if there is no other.
 func (s *Server) choose(t *meta.Table, item *bepb.LoadItem, tried map[int64]bool) (*meta.Backend, error) {
-	set := s.backends()
+	set := s.present()
 	list, byID := set.list, set.byID
 	if len(tried) > 0 {
 		var left []router.Backend

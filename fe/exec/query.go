@@ -12,6 +12,7 @@ import (
 	"dorisgo/fe/mysql"
 	"dorisgo/fe/session"
 	"dorisgo/meta"
+	"dorisgo/meta/priv"
 	"dorisgo/query/plan"
 	"dorisgo/rpc/bepb"
 	"dorisgo/sql/translate"
@@ -25,6 +26,11 @@ func (s *Session) query(ctx context.Context, id [16]byte, sql []byte, w *mysql.R
 	tr, err := translate.Select(string(sql), s.env())
 	if err != nil {
 		return 0, err
+	}
+	for _, t := range tr.Tables {
+		if err := s.require(priv.Select, t.DB, t.Table.Name); err != nil {
+			return 0, err
+		}
 	}
 	if tr.NoTable && tr.Constant != nil {
 		return int64(tr.Constant.Rows()), s.sendConstant(tr, w)

@@ -105,7 +105,7 @@ type Server struct {
 	Config
 	next    router.RoundRobin
 	globals atomic.Pointer[globals]
-	bes     atomic.Pointer[backendSet]
+	cached  atomic.Pointer[nodesAndUsers]
 }
 
 type globals struct {
@@ -153,31 +153,35 @@ func (s *Server) Connect(_ context.Context, info *mysql.ConnInfo) (mysql.Session
 	return newSession(s, info)
 }
 
-// backendSet is the BEs as the router sees them, and by id. It is replaced when
-// the catalog changes and never changed.
-type backendSet struct {
+// nodesAndUsers is what every INSERT asks for: the BEs as the router sees them,
+// and by id, and the accounts. It is replaced when the catalog changes and never
+// changed.
+type nodesAndUsers struct {
 	index uint64
 	list  []router.Backend
 	byID  map[int64]*meta.Backend
+	users map[string]*meta.User
 }
 
-// backends are the present BEs. An INSERT asks for them, so they are made anew
-// only when the catalog has changed.
-func (s *Server) backends() *backendSet {
-	old := s.bes.Load()
+// present are the present BEs and accounts.
+func (s *Server) present() *nodesAndUsers {
+	old := s.cached.Load()
 	set := old
 	s.Node.View(func(st *meta.State) {
 		if old != nil && old.index == st.CatalogIndex() {
 			return
 		}
-		set = &backendSet{index: st.CatalogIndex(), byID: map[int64]*meta.Backend{}}
+		set = &nodesAndUsers{index: st.CatalogIndex(), byID: map[int64]*meta.Backend{}, users: map[string]*meta.User{}}
+		for _, u := range st.Users() {
+			set.users[u.Name] = u
+		}
 		for _, b := range st.Backends() {
 			set.list = append(set.list, router.Backend{ID: b.ID, Alive: b.Alive, Decommissioned: b.Decommissioned})
 			set.byID[b.ID] = b
 		}
 	})
 	if set != old {
-		s.bes.Store(set)
+		s.cached.Store(set)
 	}
 	return set
 }

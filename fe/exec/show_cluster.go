@@ -8,6 +8,7 @@ import (
 
 	"dorisgo/doriserr"
 	"dorisgo/meta"
+	"dorisgo/meta/priv"
 	"dorisgo/meta/txn"
 	"dorisgo/sql/ddl"
 )
@@ -49,7 +50,7 @@ func showProcesslist(_ context.Context, s *Session, st *ddl.Show) (*result, erro
 }
 
 func showBackends(_ context.Context, s *Session, _ *ddl.Show) (*result, error) {
-	if err := s.admin("ADMIN/OPERATOR"); err != nil {
+	if err := s.allowed(priv.Node); err != nil {
 		return nil, err
 	}
 	r := &result{columns: []string{"BackendId", "Host", "HeartbeatPort", "BePort", "HttpPort", "BrpcPort", "ArrowFlightSqlPort", "LastStartTime", "LastHeartbeat",
@@ -88,7 +89,7 @@ func showBackends(_ context.Context, s *Session, _ *ddl.Show) (*result, error) {
 }
 
 func showFrontends(_ context.Context, s *Session, _ *ddl.Show) (*result, error) {
-	if err := s.admin("ADMIN/OPERATOR"); err != nil {
+	if err := s.allowed(priv.Node); err != nil {
 		return nil, err
 	}
 	r := &result{columns: []string{"Name", "Host", "EditLogPort", "HttpPort", "QueryPort", "RpcPort", "ArrowFlightSqlPort", "Role", "IsMaster", "ClusterId", "Join",
@@ -117,7 +118,7 @@ func portOf(addr string) string {
 }
 
 func showFrontendConfig(_ context.Context, s *Session, _ *ddl.Show) (*result, error) {
-	if err := s.admin("ADMIN"); err != nil {
+	if err := s.allowed(priv.Admin); err != nil {
 		return nil, err
 	}
 	r := &result{columns: []string{"Key", "Value"}}
@@ -181,7 +182,7 @@ func showGrants(_ context.Context, s *Session, st *ddl.Show) (*result, error) {
 		name = st.User.Name
 	}
 	if name != s.vars.User || st.Kind == ddl.ShowAllGrants {
-		if err := s.admin("GRANT"); err != nil {
+		if err := s.allowed(priv.Grant); err != nil {
 			return nil, err
 		}
 	}

@@ -233,7 +233,7 @@ func TestShow(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, r.Name+"="+r.Value)
 	}
-	if want := "autocommit=OFF group_commit=off_mode read_pending_group_commit=false"; strings.Join(got, " ") != want {
+	if want := "autocommit=OFF group_commit=off_mode"; strings.Join(got, " ") != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
 	if !rows[0].Changed || rows[1].Changed {

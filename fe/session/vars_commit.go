@@ -12,8 +12,6 @@ const (
 // dorisgo's own.
 var commitVars = []*Variable{
 	choice("group_commit", OffMode, SyncMode, AsyncMode),
-	text("group_commit_token", ""),
-	boolean("read_pending_group_commit", false),
 	boolean("enable_server_side_prepared_statement", true),
 	boolean("enable_group_commit_full_prepare", true),
 	boolean("enable_prepared_stmt_audit_log", false),
