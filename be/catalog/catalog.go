@@ -66,8 +66,9 @@ func (c *Catalog) Apply(ev *fepb.CatalogEvent) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ev.Snapshot {
+		// The FE that sends it may be behind the one that was followed before.
 		c.clear()
-		c.loaded = true
+		c.loaded, c.index = true, 0
 	}
 	for _, id := range ev.DroppedTables {
 		c.dropTable(id)
