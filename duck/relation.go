@@ -3,6 +3,7 @@ package duck
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 
 	"dorisgo/block"
@@ -39,6 +40,10 @@ type TableInput struct {
 	Columns []ColumnDesc
 	// Blocks have exactly Columns. They are copied before Query returns.
 	Blocks []*block.Block
+	// Rows, if it is set, gives further blocks as they come, walked once before
+	// Query returns: what does not fit into the memory limit is spilled. It must
+	// end soon after the query's context does.
+	Rows iter.Seq2[*block.Block, error]
 	// Files must exist until the Rows are closed.
 	Files []File
 }
@@ -53,14 +58,12 @@ func (c *conn) create(ctx context.Context, in *TableInput) error {
 		hot += ":hot"
 	}
 	var parts []string
-	if len(in.Blocks) > 0 || len(in.Files) == 0 {
+	if len(in.Blocks) > 0 || in.Rows != nil || len(in.Files) == 0 {
 		if err := c.createTable(ctx, hot, in.Columns); err != nil {
 			return err
 		}
-		if len(in.Blocks) > 0 {
-			if _, err := c.fillTable(ctx, hot, in.Columns, sequence(in.Blocks)); err != nil {
-				return err
-			}
+		if _, err := c.fillTable(ctx, hot, in.Columns, in.hotRows()); err != nil {
+			return err
 		}
 		parts = append(parts, "SELECT * FROM "+quoteIdent(hot))
 	}
@@ -138,6 +141,21 @@ func scanFiles(cols []ColumnDesc, paths []string, rowNumbers bool) string {
 		extra = ", file_row_number = true"
 	}
 	return fmt.Sprintf("SELECT %s FROM read_parquet([%s], schema = MAP {%s}%s) AS f", sel.String(), files.String(), schema.String(), extra)
+}
+
+// hotRows are Blocks, then Rows.
+func (in *TableInput) hotRows() iter.Seq2[*block.Block, error] {
+	if in.Rows == nil {
+		return sequence(in.Blocks)
+	}
+	return func(yield func(*block.Block, error) bool) {
+		for _, b := range in.Blocks {
+			if !yield(b, nil) {
+				return
+			}
+		}
+		in.Rows(yield)
+	}
 }
 
 func sequence(blocks []*block.Block) func(func(*block.Block, error) bool) {

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"dorisgo/block"
 	"dorisgo/doriserr"
@@ -100,7 +103,7 @@ func (p *pins) close() {
 	*p = nil
 }
 
-// input pins a table's tablets here, and fetches the rows of those elsewhere.
+// input pins a table's tablets here, and prepares the scan of those elsewhere.
 func (e *Executor) input(ctx context.Context, queryID string, t *bepb.QueryTable, pins *pins) (*duck.TableInput, error) {
 	in := &duck.TableInput{Name: t.Name, Columns: relation(t.Columns)}
 	remote := map[int64][]*bepb.ScanTablet{}
@@ -122,8 +125,8 @@ func (e *Executor) input(ctx context.Context, queryID string, t *bepb.QueryTable
 			return nil, err
 		}
 	}
-	if err := e.addRemote(ctx, in, queryID, t, remote); err != nil {
-		return nil, err
+	if len(remote) > 0 {
+		in.Rows = e.remoteRows(ctx, queryID, t, remote)
 	}
 	return in, nil
 }
@@ -204,53 +207,66 @@ func sameColumns(a, b []storage.ColumnDesc) bool {
 	return true
 }
 
-// addRemote streams the rows of other BEs' tablets, all BEs at a time.
-func (e *Executor) addRemote(ctx context.Context, in *duck.TableInput, queryID string, t *bepb.QueryTable, remote map[int64][]*bepb.ScanTablet) error {
-	type answer struct {
-		blocks []*block.Block
-		err    error
-	}
-	answers := make(chan answer, len(remote))
-	for backend, tablets := range remote {
-		go func() {
-			blocks, err := e.fetch(ctx, backend, &bepb.ScanRequest{QueryId: queryID, TableId: t.TableId, Columns: t.Columns, Tablets: tablets})
-			if err != nil {
-				err = fmt.Errorf("tablet %d on backend %d: %w", tablets[0].TabletId, backend, err)
-			}
-			answers <- answer{blocks, err}
-		}()
-	}
-	var first error
-	for range remote {
-		a := <-answers
-		if a.err != nil && first == nil {
-			first = a.err
+// remoteRows streams the rows of other BEs' tablets, all BEs at a time, a few
+// blocks ahead of who takes them.
+func (e *Executor) remoteRows(ctx context.Context, queryID string, t *bepb.QueryTable, remote map[int64][]*bepb.ScanTablet) iter.Seq2[*block.Block, error] {
+	return func(yield func(*block.Block, error) bool) {
+		g, ctx := errgroup.WithContext(ctx)
+		ctx, cancel := context.WithCancel(ctx)
+		blocks := make(chan *block.Block, 2*len(remote))
+		for backend, tablets := range remote {
+			g.Go(func() error {
+				r := &bepb.ScanRequest{QueryId: queryID, TableId: t.TableId, Columns: t.Columns, Tablets: tablets}
+				if err := e.fetch(ctx, backend, r, blocks); err != nil {
+					return fmt.Errorf("tablet %d on backend %d: %w", tablets[0].TabletId, backend, err)
+				}
+				return nil
+			})
 		}
-		in.Blocks = append(in.Blocks, a.blocks...)
+		done := make(chan error, 1)
+		go func() {
+			err := g.Wait()
+			close(blocks)
+			done <- err
+		}()
+		wanted := true
+		for b := range blocks {
+			if wanted && !yield(b, nil) {
+				wanted = false
+				cancel()
+			}
+		}
+		cancel()
+		if err := <-done; err != nil && wanted {
+			yield(nil, err)
+		}
 	}
-	return first
 }
 
-func (e *Executor) fetch(ctx context.Context, backend int64, r *bepb.ScanRequest) ([]*block.Block, error) {
+// fetch receives the rows of one BE.
+func (e *Executor) fetch(ctx context.Context, backend int64, r *bepb.ScanRequest, out chan<- *block.Block) error {
 	scan, err := e.Peers.Scan(ctx, backend, r)
 	if err != nil {
-		return nil, doriserr.FromStatus(err)
+		return doriserr.FromStatus(err)
 	}
-	var out []*block.Block
 	kinds := types(r.Columns)
 	for {
 		chunk, err := scan.Recv()
 		if errors.Is(err, io.EOF) {
-			return out, nil
+			return nil
 		}
 		if err != nil {
-			return nil, doriserr.FromStatus(err)
+			return doriserr.FromStatus(err)
 		}
 		b := block.New(kinds)
 		if _, err := block.DecodeAppend(b, chunk.Block); err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, b)
+		select {
+		case out <- b:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
