@@ -266,9 +266,9 @@ func (t *table) awaitRecovery(ctx context.Context) error {
 		return errStopping
 	case <-ctx.Done():
 		t.mu.Lock()
-		cause := t.lastErr
+		cause, name := t.lastErr, t.name
 		t.mu.Unlock()
-		return notJoined(ctx, "the take-over of the WALs of table "+t.name, cause)
+		return notJoined(ctx, "the take-over of the WALs of table "+name, cause)
 	}
 }
 

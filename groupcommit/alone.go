@@ -58,22 +58,23 @@ func (t *table) joinAlone(ctx context.Context, l *Load, next Stream) (joined, er
 	}
 	k := key{l.Table.Epoch, l.Table.SchemaVersion, false}
 	t.sealOthers(k, l.Table.Ordered)
-	if g := t.open[k]; g != nil && l.Table.Ordered {
-		g.seal(SealMode)
+	for _, g := range []*group{t.open[k], t.spare[k]} {
+		if g != nil && l.Table.Ordered {
+			g.seal(SealMode)
+		}
 	}
 	g := newGroup(t, l.Table, k)
 	g.loads, g.sealed, g.reason, g.sealedAt = 1, true, SealBytes, time.Now()
 	g.seen[l.RequestID] = l.Rows
-	t.live = append(t.live, g)
 	t.chain(g)
-	t.m.wg.Go(func() { g.runAlone(ctx, l, next) })
+	g.beginAfter = g.prev
+	t.launch(g, func() { g.runAlone(ctx, l, next) })
 	return joined{g: g}, nil
 }
 
 // runAlone is the life of a group that belongs to one load.
 func (g *group) runAlone(ctx context.Context, l *Load, next Stream) {
 	if !g.open(func() bool { return ctx.Err() == nil }) {
-		g.settle(Outcome{}, g.openErr)
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -136,6 +136,11 @@ func (g *group) committed(out Outcome, sealed SealReason) {
 // both are left as they are.
 func (g *group) failed(err error) {
 	m := g.t.m
+	if g.key.async {
+		// Its replay must not overtake a group that opened before; whether that
+		// one is decided or parked by now does not matter.
+		_ = g.awaitPrev()
+	}
 	stopped := m.ctx.Err() != nil
 	switch {
 	case stopped && g.key.async:
@@ -148,7 +153,7 @@ func (g *group) failed(err error) {
 		g.settle(Outcome{}, errStopping)
 	case g.key.async:
 		m.counters.Parked.Add(1)
-		m.log.Warn("group cannot be committed now, it will be replayed", "table", g.t.name, "txn_id", g.txn.ID, "label", g.txn.Label, "err", err)
+		m.log.Warn("group cannot be committed now, it will be replayed", "table", g.tbl.Name, "txn_id", g.txn.ID, "label", g.txn.Label, "err", err)
 		if f := m.opts.Events.Parked; f != nil {
 			f(g.info(), err)
 		}

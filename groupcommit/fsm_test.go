@@ -157,8 +157,8 @@ func (s *sink) Commit(ctx context.Context, t Txn, w Written, rows int64) (Outcom
 			s.t.Errorf("commit of %d with %v: %d rows written, %d named", t.ID, w, len(x.pending), rows)
 		}
 		for _, o := range s.txns {
-			if x.ordered && o.table == x.table && o.id < x.id && o.state == StatePrepare && len(o.pending) > 0 {
-				s.t.Errorf("transaction %d committed before %d", x.id, o.id)
+			if x.ordered && o.table == x.table && o.id > x.id && o.state == StateVisible {
+				s.t.Errorf("transaction %d committed after %d", x.id, o.id)
 			}
 		}
 		s.rows[x.table] = append(s.rows[x.table], x.pending...)

@@ -66,7 +66,10 @@ type group struct {
 	err     error
 
 	// prev is the group of an ordered table that must be decided before.
-	prev *group
+	// beginAfter is the one that must have begun before, so that transaction
+	// ids, which the FSM goes by, follow the opening order; one that begins
+	// ahead does so while its predecessor is open.
+	prev, beginAfter *group
 
 	// Of parked groups; the replay goroutine's, times and flags under t.mu.
 	path      string
@@ -130,6 +133,7 @@ func (g *group) open(wanted func() bool) bool {
 	err := g.begin(wanted)
 	if err != nil {
 		g.openFailed(notBegun(err))
+		g.settle(Outcome{}, g.openErr)
 		g.t.forget(g)
 		return false
 	}
@@ -165,6 +169,14 @@ func (g *group) begin(wanted func() bool) error {
 	m := g.t.m
 	if g.drawErr != nil {
 		return fmt.Errorf("cannot draw a request id: %w", g.drawErr)
+	}
+	if g.beginAfter != nil {
+		select {
+		case <-g.beginAfter.ready:
+		case <-m.stop:
+			return errStopping
+		}
+		g.beginAfter = nil
 	}
 	r := BeginRequest{Table: g.tbl, Async: g.key.async, RequestID: g.id, Label: g.label}
 	maybe := false // an earlier call may have begun it
@@ -287,6 +299,7 @@ func (g *group) freeMemory() {
 func (g *group) discard(reason string) {
 	g.t.m.counters.Discarded.Add(1)
 	g.settle(Outcome{}, errStopping)
+	g.closeWAL()
 	if g.abort(reason) && g.removeWAL() {
 		g.t.m.release(g)
 	}

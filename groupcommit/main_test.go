@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,13 +34,12 @@ func testTable(id int64) *Table {
 }
 
 // countRand draws different and repeatable bytes.
-type countRand struct{ n uint64 }
+type countRand struct{ n atomic.Uint64 }
 
 func (r *countRand) Read(p []byte) (int, error) {
 	for i := 0; i < len(p); i += 8 {
-		r.n++
 		var b [8]byte
-		binary.BigEndian.PutUint64(b[:], r.n*0x9e3779b97f4a7c15)
+		binary.BigEndian.PutUint64(b[:], r.n.Add(1)*0x9e3779b97f4a7c15)
 		copy(p[i:], b[:])
 	}
 	return len(p), nil
@@ -61,8 +61,10 @@ func start(t testing.TB, fs vfs.FS, f *fsm, setup func(*node, *Options)) *node {
 		t.Fatal(err)
 	}
 	n := &node{t: t, sink: f.newLife(), wals: wals}
+	rand := &countRand{}
+	rand.n.Store(uint64(n.sink.life) << 20)
 	opts := Options{
-		WAL: wals, Sink: n.sink, Rand: &countRand{n: uint64(n.sink.life) << 20}, Logger: slog.New(slog.DiscardHandler),
+		WAL: wals, Sink: n.sink, Rand: rand, Logger: slog.New(slog.DiscardHandler),
 		ClusterID: "c", BackendUUID: "u", BackendID: 10001,
 	}
 	if setup != nil {

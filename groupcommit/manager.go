@@ -46,7 +46,7 @@ type Options struct {
 	// released together, and so the least time that a request id is
 	// remembered: 3 s.
 	ReleaseDelay time.Duration
-	// Rand draws request ids of begins; nil means crypto/rand.
+	// Rand draws request ids of begins, concurrently; nil means crypto/rand.
 	Rand io.Reader
 }
 

@@ -67,6 +67,7 @@ func newFound(t *table, f wal.FileInfo) *group {
 	g.opened, g.sealed, g.sealedAt = true, true, time.Now()
 	g.txn, g.label, g.path, g.walBytes = Txn{ID: f.TxnID, Label: f.Label}, f.Label, f.Path, f.Bytes
 	g.header = wal.Header{CreatedMs: f.ModTime.UnixMilli()}
+	close(g.ready)
 	t.live = append(t.live, g)
 	return g
 }

@@ -34,15 +34,16 @@ func (t *table) park(g *group, cause error) {
 		}
 	}
 	g.inspected, g.taken = true, false
-	g.markGone()
 	t.mu.Lock()
 	t.noteFailure(cause)
 	g.due = time.Now().Add(t.m.retryDelay(0))
 	t.addParked(g)
+	g.markGone()
 	t.mu.Unlock()
 }
 
 // markGone lets groups that must commit after g know that it takes a while.
+// t.mu is held.
 func (g *group) markGone() {
 	select {
 	case <-g.gone:
@@ -147,9 +148,9 @@ func (t *table) attempted(g *group, err error) {
 	if m.ctx.Err() != nil {
 		return
 	}
-	g.markGone()
 	m.counters.ReplayFailures.Add(1)
 	t.mu.Lock()
+	g.markGone()
 	t.stats.ReplayFailures++
 	t.noteFailure(err)
 	g.attempts++

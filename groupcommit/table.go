@@ -63,21 +63,24 @@ func (t *table) groupFor(tb *Table, async bool) *group {
 	t.sealOthers(k, tb.Ordered)
 	g := t.spare[k]
 	delete(t.spare, k)
-	if g == nil {
-		g = t.start(tb, k)
+	ahead := g != nil
+	if !ahead {
+		g = newGroup(t, tb, k)
 	}
 	g.interval, g.maxBytes = tb.interval(), int64(tb.DataBytes)
 	t.open[k] = g
 	t.chain(g)
+	if !ahead {
+		g.beginAfter = g.prev
+		t.launch(g, g.run)
+	}
 	return g
 }
 
-// start makes a group and lets its transaction begin. t.mu is held.
-func (t *table) start(tb *Table, k key) *group {
-	g := newGroup(t, tb, k)
+// launch starts a group's life. t.mu is held.
+func (t *table) launch(g *group, life func()) {
 	t.live = append(t.live, g)
-	t.m.wg.Go(g.run)
-	return g
+	t.m.wg.Go(life)
 }
 
 // chain makes g commit after the groups that opened before it, if the table
@@ -89,14 +92,15 @@ func (t *table) chain(g *group) {
 }
 
 // sealOthers seals what may not go on beside a new group with key k: groups of
-// older schemas, and in ordered tables those of the other mode. t.mu is held.
+// older schemas, and in ordered tables any other, so that they commit in the
+// order of their transaction ids. t.mu is held.
 func (t *table) sealOthers(k key, ordered bool) {
 	for _, groups := range []map[key]*group{t.open, t.spare} {
 		for other, g := range groups {
 			switch {
 			case other.epoch < k.epoch || other.epoch == k.epoch && other.schemaVersion < k.schemaVersion:
 				g.seal(SealSchema)
-			case ordered && other.async != k.async:
+			case ordered && other != k:
 				g.seal(SealMode)
 			}
 		}
@@ -108,7 +112,9 @@ func (t *table) prefetch(g *group) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open[g.key] == g && t.spare[g.key] == nil && g.loads > 1 && !t.m.stopping() {
-		t.spare[g.key] = t.start(g.tbl, g.key)
+		s := newGroup(t, g.tbl, g.key)
+		t.spare[g.key] = s
+		t.launch(s, s.run)
 	}
 }
 

@@ -31,7 +31,7 @@ type Options struct {
 	// NoSync is group_commit_wal_sync=false: acknowledged rows survive a crash
 	// of the process, not one of the machine.
 	NoSync bool
-	// Rand draws UUIDs and salts; nil means crypto/rand.
+	// Rand draws UUIDs and salts, concurrently; nil means crypto/rand.
 	Rand io.Reader
 	// Logger takes what an operator should know; nil discards.
 	Logger *slog.Logger
