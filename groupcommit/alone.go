@@ -37,6 +37,10 @@ func (m *Manager) AddAlone(ctx context.Context, l *Load, next Stream) (Ack, erro
 		return Ack{}, err
 	}
 	ack, err := j.wait(ctx)
+	if err == nil && l.Async && !ack.Async {
+		ack.Switched = "the load is larger than group_commit_data_bytes"
+		m.counters.Switched.Add(1)
+	}
 	if err == nil && !j.repeat {
 		t.mu.Lock()
 		ack.Rows = int(j.g.rows)

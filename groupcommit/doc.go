@@ -42,8 +42,8 @@
 //     aborted one is set aside, never deleted: TestRecoverStates.
 //  10. WALs that cannot be replayed block async loads of their own table only,
 //     and drain by themselves: TestWALLimit.
-//  11. Groups of an ordered table commit in opening order:
-//     TestOrderedTableCommitsInOrder.
+//  11. Groups of an ordered table commit in opening order, replays too:
+//     TestOrderedTableCommitsInOrder, TestRandomFaults.
 //  12. Every wait ends with its context, and Stop leaves nothing running:
 //     TestStop, and goleak in TestMain.
 package groupcommit

@@ -340,7 +340,7 @@ func TestAlone(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 3 { // repeats
 			wg.Go(func() {
-				if ack := n.mustAdd(newLoad(tb, true, 0, 50)); ack.Async || !ack.Visible || ack.Rows != 50 {
+				if ack := n.mustAdd(newLoad(tb, true, 0, 50)); ack.Async || !ack.Visible || ack.Rows != 50 || ack.Switched == "" {
 					t.Errorf("%+v", ack)
 				}
 			})

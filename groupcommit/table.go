@@ -178,6 +178,7 @@ func (t *table) forget(g *group) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.live = slices.DeleteFunc(t.live, func(o *group) bool { return o == g })
+	g.seen = nil
 }
 
 // waiting is the number of WALs that wait for replay. t.mu is held.
