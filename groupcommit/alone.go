@@ -70,8 +70,6 @@ func (t *table) joinAlone(ctx context.Context, l *Load, next Stream) (joined, er
 	g := newGroup(t, l.Table, k)
 	g.loads, g.sealed, g.reason, g.sealedAt = 1, true, SealBytes, time.Now()
 	g.seen[l.RequestID] = l.Rows
-	t.chain(g)
-	g.beginAfter = g.prev
 	t.launch(g, func() { g.runAlone(ctx, l, next) })
 	return joined{g: g}, nil
 }

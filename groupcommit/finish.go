@@ -80,14 +80,14 @@ func (g *group) onDisk() bool {
 func (g *group) awaitPrev() error {
 	for p := g.prev; p != nil; p = p.prev {
 		select {
-		case <-p.done:
+		case <-p.decided:
 			continue
 		case <-p.gone:
 		case <-g.t.m.ctx.Done():
 			return g.t.m.ctx.Err()
 		}
 		select {
-		case <-p.done:
+		case <-p.decided:
 		default:
 			return errEarlier
 		}
@@ -96,9 +96,13 @@ func (g *group) awaitPrev() error {
 	return nil
 }
 
+// blockedPatience is how long a commit that the FSM refuses for now, since a
+// group of an earlier life is not decided, is tried before it counts as refused.
+const blockedPatience = 10 * time.Second
+
 // commit asks until there is a decision (docs/protocol.md, rule 5).
 func (m *Manager) commit(t Txn, w Written, rows int64) (Outcome, error) {
-	maybe := false // an earlier call may have committed
+	maybe, begin := false, time.Now() // whether an earlier call may have committed
 	for b := newBackoff(); ; {
 		ctx, cancel := context.WithTimeout(m.ctx, m.opts.CommitTimeout)
 		out, err := m.sink.Commit(ctx, t, w, rows)
@@ -107,11 +111,12 @@ func (m *Manager) commit(t Txn, w Written, rows int64) (Outcome, error) {
 			// Another life owns the transaction by now and knows its state.
 			return out, doriserr.Wrap(doriserr.Unknown, err, "the outcome is that of label %s", t.Label)
 		}
-		if err == nil || decided(err) {
+		early := doriserr.Is(err, doriserr.Blocked) && time.Since(begin) < blockedPatience
+		if err == nil || decided(err) && !early {
 			return out, err
 		}
-		maybe = maybe || !notInLog(err)
-		m.log.Warn("outcome of commit is unknown, asking again", "txn_id", t.ID, "label", t.Label, "err", err)
+		maybe = maybe || !notInLog(err) && !early
+		m.log.Warn("commit is not decided yet, asking again", "txn_id", t.ID, "label", t.Label, "err", err)
 		if !b.wait(m.ctx, nil) {
 			return Outcome{}, doriserr.Wrap(doriserr.Unknown, err, "be is stopping, the outcome is that of label %s", t.Label)
 		}
@@ -127,6 +132,7 @@ func (g *group) committed(out Outcome, sealed SealReason) {
 	}
 	g.blk, g.prev = nil, nil
 	g.settle(out, nil)
+	g.markDecided()
 	if g.removeWAL() {
 		m.release(g)
 	}
@@ -182,6 +188,7 @@ func (g *group) abort(reason string) bool {
 		err := m.sink.Abort(ctx, txn, reason)
 		cancel()
 		if err == nil || decided(err) {
+			g.markDecided()
 			return true
 		}
 		if !b.wait(m.ctx, nil) {

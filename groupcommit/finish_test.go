@@ -293,6 +293,9 @@ func TestOrderedTableCommitsInOrder(t *testing.T) {
 			time.Sleep(time.Hour)
 			slices.Sort(ok)
 			wantRows(t, f, 1, ok...)
+			if n := f.early.Load(); n > 0 {
+				t.Fatalf("%d commits were asked for too early", n)
+			}
 			if !slices.IsSorted(f.commits) || len(f.commits) < 5 {
 				t.Fatalf("commits %v", f.commits)
 			}

@@ -29,6 +29,8 @@ type fsm struct {
 	commits []int64
 	// reported is the last report of WALs.
 	reported []int64
+	// early are commits that came before an earlier group was decided.
+	early atomic.Int64
 }
 
 type fsmTxn struct {
@@ -159,6 +161,10 @@ func (s *sink) Commit(ctx context.Context, t Txn, w Written, rows int64) (Outcom
 		for _, o := range s.txns {
 			if x.ordered && o.table == x.table && o.id > x.id && o.state == StateVisible {
 				s.t.Errorf("transaction %d committed after %d", x.id, o.id)
+			}
+			if x.ordered && o.table == x.table && o.id < x.id && o.state == StatePrepare {
+				s.early.Add(1)
+				return Outcome{}, doriserr.New(doriserr.Blocked, "transaction [%d] waits for group [%d]", x.id, o.id)
 			}
 		}
 		s.rows[x.table] = append(s.rows[x.table], x.pending...)

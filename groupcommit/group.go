@@ -60,15 +60,15 @@ type group struct {
 	sealing chan struct{} // sealed
 	gone    chan struct{} // parked
 	done    chan struct{} // outcome or err is known
+	decided chan struct{} // the FSM committed or aborted it, or never will
 
 	// Written before done is closed.
 	outcome Outcome
 	err     error
 
-	// prev is the group of an ordered table that must be decided before.
-	// beginAfter is the one that must have begun before, so that transaction
-	// ids, which the FSM goes by, follow the opening order; one that begins
-	// ahead does so while its predecessor is open.
+	// prev is the group of an ordered table that must be decided before this
+	// one is committed; it must have begun before this one begins (beginAfter),
+	// since the FSM goes by the order of transaction ids.
 	prev, beginAfter *group
 
 	// Of parked groups; the replay goroutine's, times and flags under t.mu.
@@ -89,7 +89,7 @@ func newGroup(t *table, tb *Table, k key) *group {
 	g := &group{
 		t: t, key: k, tbl: tb, seen: map[[16]byte]int{},
 		ready: make(chan struct{}), first: make(chan struct{}), half: make(chan struct{}),
-		sealing: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}),
+		sealing: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}), decided: make(chan struct{}),
 	}
 	_, g.drawErr = io.ReadFull(t.m.opts.Rand, g.id[:])
 	g.label = fmt.Sprintf("group_commit_%x_%x", g.id[:8], g.id[8:])
@@ -134,6 +134,7 @@ func (g *group) open(wanted func() bool) bool {
 	if err != nil {
 		g.openFailed(notBegun(err))
 		g.settle(Outcome{}, g.openErr)
+		g.markDecided()
 		g.t.forget(g)
 		return false
 	}
@@ -302,5 +303,14 @@ func (g *group) discard(reason string) {
 	g.closeWAL()
 	if g.abort(reason) && g.removeWAL() {
 		g.t.m.release(g)
+	}
+}
+
+// markDecided lets the groups that wait for this one's decision go on.
+func (g *group) markDecided() {
+	select {
+	case <-g.decided:
+	default:
+		close(g.decided)
 	}
 }

@@ -140,6 +140,7 @@ func (t *table) attempted(g *group, err error) {
 	m := t.m
 	if err == nil || errors.Is(err, errGone) {
 		g.settle(Outcome{}, unknownAsync()) // unless it was committed
+		g.markDecided()
 		t.mu.Lock()
 		t.parked = slices.DeleteFunc(t.parked, func(o *group) bool { return o == g })
 		t.mu.Unlock()

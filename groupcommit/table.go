@@ -35,7 +35,7 @@ type table struct {
 	parked    []*group
 	replaying bool
 	wake      chan struct{}
-	// last is the group of an ordered table that opened last.
+	// last is the group of an ordered table that was launched last.
 	last *group
 	// admit is closed when the WALs found at the start are taken over; nil
 	// without any.
@@ -63,32 +63,23 @@ func (t *table) groupFor(tb *Table, async bool) *group {
 	t.sealOthers(k, tb.Ordered)
 	g := t.spare[k]
 	delete(t.spare, k)
-	ahead := g != nil
-	if !ahead {
+	if g == nil {
 		g = newGroup(t, tb, k)
+		t.launch(g, g.run)
 	}
 	g.interval, g.maxBytes = tb.interval(), int64(tb.DataBytes)
 	t.open[k] = g
-	t.chain(g)
-	if !ahead {
-		g.beginAfter = g.prev
-		t.launch(g, g.run)
-	}
 	return g
 }
 
-// launch starts a group's life. t.mu is held.
+// launch starts a group's life. In an ordered table it begins and commits after
+// the groups that were launched before it. t.mu is held.
 func (t *table) launch(g *group, life func()) {
 	t.live = append(t.live, g)
-	t.m.wg.Go(life)
-}
-
-// chain makes g commit after the groups that opened before it, if the table
-// asks for that. t.mu is held.
-func (t *table) chain(g *group) {
 	if g.tbl.Ordered {
-		g.prev, t.last = t.last, g
+		g.prev, g.beginAfter, t.last = t.last, t.last, g
 	}
+	t.m.wg.Go(life)
 }
 
 // sealOthers seals what may not go on beside a new group with key k: groups of
