@@ -192,3 +192,24 @@ func (n *Node) dropGoneOnce(ctx context.Context) error {
 	}
 	return nil
 }
+
+// sweepWALs removes WAL files that were set aside long ago and whose rows are
+// in their tables, or whose tables are gone.
+func (n *Node) sweepWALs(ctx context.Context) {
+	expire := n.cfg.Storage.TrashExpire
+	if expire <= 0 {
+		expire = 72 * time.Hour
+	}
+	ticker := time.NewTicker(time.Hour)
+	defer ticker.Stop()
+	for {
+		if _, err := n.WALs.Sweep(ctx, time.Now().Add(-expire)); err != nil && ctx.Err() == nil {
+			n.log.Warn("old WAL files could not be removed", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}

@@ -107,6 +107,7 @@ func (l *Loader) GroupCommit(ctx context.Context, g *behttp.GroupLoad) (behttp.G
 		ack, err = l.groups.AddAlone(ctx, load, g.Own.Next)
 	} else {
 		load.Encoded, load.Rows, load.Bytes = block.AppendEncoded(nil, g.Block), g.Block.Rows(), int64(g.Block.Bytes())
+		load.Joined = g.Admitted
 		ack, err = l.groups.Add(ctx, load)
 	}
 	if err != nil {

@@ -43,6 +43,9 @@ func (m *Manager) Add(ctx context.Context, l *Load) (Ack, error) {
 		m.counters.Refused.Add(1)
 		return Ack{}, err
 	}
+	if l.Joined != nil {
+		l.Joined()
+	}
 	if j.repeat {
 		m.counters.Repeats.Add(1)
 	} else {

@@ -48,6 +48,10 @@ type Load struct {
 	// Bytes is what the rows take in memory, the measure of DataBytes and of
 	// the memory budget; 0 means len(Encoded).
 	Bytes int64
+	// Joined, if it is set, is called once when the rows are the queue's: from
+	// then on they count in the memory budget here, and the caller may let go
+	// of its own copy. It must return soon.
+	Joined func()
 }
 
 func (l *Load) bytes() int64 { return max(l.Bytes, int64(len(l.Encoded)), 1) }
