@@ -57,3 +57,8 @@ clean:
 ## crash: 100 rounds of kill -9 under load for a standalone, a backend and a frontend.
 crash: compiler
 	E2E_CRASH_ROUNDS=100 go test -count 1 -timeout 30m -v -run 'TestCrash' ./e2e
+
+.PHONY: chaos
+## chaos: one FE and three BEs in containers, killed, stopped, paused and cut off under load (docs/chaos.md).
+chaos: build
+	cd cluster-test && GOFLAGS=-trimpath go test -count=1 -timeout 10m -v ./...
