@@ -38,6 +38,8 @@ type loads struct {
 	groups  *groupcommit.Manager
 	sink    *sink.Sink
 	settler *settler
+	// inflight counts the loads of FEs' streams.
+	inflight *busy
 	// wait is wait_internal_group_commit_finish: async loads run as sync.
 	wait func() bool
 
@@ -54,7 +56,9 @@ type groupTable struct {
 
 // handle is the peer.LoadHandler.
 func (l *loads) handle(ctx context.Context, item *bepb.LoadItem, reply func(*bepb.LoadReply)) {
+	l.inflight.enter()
 	go func() {
+		defer l.inflight.leave()
 		r, err := l.load(ctx, item)
 		if err != nil {
 			r = &bepb.LoadReply{ErrorKind: int32(doriserr.KindOf(err)) + 1, Error: err.Error()}

@@ -85,6 +85,10 @@ type Node struct {
 	rpc              *grpc.Server
 	http             *http.Server
 	identity         identity
+	// stopping is closed when Stop begins: FEs' loads are admitted no more.
+	// inflight are those that were, requests the HTTP requests under way.
+	stopping           chan struct{}
+	inflight, requests busy
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -116,7 +120,7 @@ func newNode(cfg Config) *Node {
 	if cfg.WaitGroups == nil {
 		cfg.WaitGroups = func() bool { return false }
 	}
-	n := &Node{cfg: cfg, log: cfg.Logger, Catalog: catalog.New(), failed: make(chan error, 1)}
+	n := &Node{cfg: cfg, log: cfg.Logger, Catalog: catalog.New(), failed: make(chan error, 1), stopping: make(chan struct{})}
 	n.cfg.Duck.Logger, n.cfg.WAL.Logger, n.cfg.Storage.Logger = n.log, n.log, n.log
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
@@ -240,10 +244,10 @@ func (n *Node) serve() error {
 		return err
 	}
 	n.Metrics.Watch(n.Groups)
-	n.loads = &loads{catalog: n.Catalog, groups: n.Groups, sink: n.sink, settler: newSettler(n.sink, n.log), wait: cfg.WaitGroups, tables: map[int64]groupTable{}}
+	n.loads = &loads{catalog: n.Catalog, groups: n.Groups, sink: n.sink, settler: newSettler(n.sink, n.log), inflight: &n.inflight, wait: cfg.WaitGroups, tables: map[int64]groupTable{}}
 	n.rpc = peer.NewServer(cfg.Token)
 	bepb.RegisterBackendServer(n.rpc, &berpc.Server{
-		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, WALs: n.WALs.Counts,
+		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, Stopping: n.stopping, WALs: n.WALs.Counts,
 		Exec: &exec.Executor{Self: n.ID, Storage: n.Engine, Peers: peers, Duck: n.queries},
 	})
 	n.run("gRPC", func() error { return n.rpc.Serve(cfg.RPC) })
@@ -252,6 +256,7 @@ func (n *Node) serve() error {
 	n.wg.Go(func() { n.heartbeats(n.ctx) })
 	n.wg.Go(func() { n.settlePending(n.ctx) })
 	n.wg.Go(func() { n.dropGone(n.ctx) })
+	n.wg.Go(func() { n.sweepWALs(n.ctx) })
 	n.wg.Go(func() { n.loads.settler.run(n.ctx) })
 	if cfg.NewHTTP == nil {
 		return nil
@@ -260,7 +265,7 @@ func (n *Node) serve() error {
 	if err != nil {
 		return err
 	}
-	n.http = &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
+	n.http = &http.Server{Handler: n.requests.handler(h), BaseContext: func(net.Listener) context.Context { return n.ctx }, ReadHeaderTimeout: 30 * time.Second, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
 	n.run("HTTP", func() error {
 		if err := n.http.Serve(cfg.HTTP); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -295,23 +300,6 @@ func (n *Node) Host() string { return n.cfg.Host }
 // Loader is what Stream Load needs.
 func (n *Node) Loader() *Loader { return &Loader{loads: n.loads, token: n.cfg.Token} }
 
-// Stop answers waiting clients, commits open groups or leaves them in their
-// WAL, and closes everything; ctx bounds the first two.
-func (n *Node) Stop(ctx context.Context) error {
-	var errs []error
-	if n.Groups != nil {
-		if err := n.Groups.Stop(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("group commit: %w", err))
-		}
-	}
-	if n.http != nil {
-		if err := n.http.Shutdown(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("HTTP: %w", err), n.http.Close())
-		}
-	}
-	return errors.Join(append(errs, n.close())...)
-}
-
 // close ends what is open, in the order that lets each part finish.
 func (n *Node) close() error {
 	n.cancel()
@@ -329,6 +317,10 @@ func (n *Node) close() error {
 		errs = append(errs, n.http.Close())
 	}
 	n.wg.Wait()
+	if err := n.idle(); err != nil {
+		// What they use stays open: the process ends with it.
+		return errors.Join(append(errs, err)...)
+	}
 	if n.WALs != nil {
 		errs = append(errs, n.WALs.Close())
 	}

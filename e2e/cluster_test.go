@@ -15,7 +15,9 @@ import (
 type cluster struct {
 	fe            *process
 	mysql, feHTTP int
-	be            []*backend
+	// rpc is the FE's gRPC port.
+	rpc int
+	be  []*backend
 }
 
 type backend struct {
@@ -30,15 +32,14 @@ type backend struct {
 func startCluster(tb testing.TB, backends int, beSets ...string) *cluster {
 	tb.Helper()
 	base := tb.TempDir()
-	c := &cluster{mysql: freePort(tb), feHTTP: freePort(tb)}
-	rpc := freePort(tb)
+	c := &cluster{mysql: freePort(tb), feHTTP: freePort(tb), rpc: freePort(tb)}
 	c.fe = newProcess(tb, "fe", base, "fe", "start", "--conf", writeConf(tb, base, "fe.conf",
 		"listen_host = 127.0.0.1", "advertise_host = 127.0.0.1", "meta_dir = "+filepath.Join(base, "meta"),
-		fmt.Sprintf("query_port = %d", c.mysql), fmt.Sprintf("http_port = %d", c.feHTTP), fmt.Sprintf("rpc_port = %d", rpc),
+		fmt.Sprintf("query_port = %d", c.mysql), fmt.Sprintf("http_port = %d", c.feHTTP), fmt.Sprintf("rpc_port = %d", c.rpc),
 		fmt.Sprintf("edit_log_port = %d", freePort(tb)), fmt.Sprintf("fe_gossip_port = %d", freePort(tb))))
 	c.fe.start()
 	for i := range backends {
-		c.be = append(c.be, startBackend(tb, base, "be"+strconv.Itoa(i+1), rpc, beSets...))
+		c.be = append(c.be, startBackend(tb, base, "be"+strconv.Itoa(i+1), c.rpc, beSets...))
 	}
 	return c
 }

@@ -77,8 +77,8 @@ type crashed struct {
 }
 
 // settle waits until the rows of a round are there and no WAL is left, and then
-// compares them with what was sent.
-func (c *crashed) settle(round int, l *ledger) {
+// compares them with what was sent. It returns the ids of the rows.
+func (c *crashed) settle(round int, l *ledger) []int64 {
 	c.tb.Helper()
 	s, start := connect(c.tb, c.address), time.Now()
 	var ids []int64
@@ -103,6 +103,7 @@ func (c *crashed) settle(round int, l *ledger) {
 	}
 	c.seen, c.sums = append(c.seen, int64(len(ids))), append(c.sums, sum)
 	c.tb.Logf("round %d: %d statements, %d acknowledged, %d rows, settled in %s", round, len(l.entries), l.acked.Load(), len(ids), time.Since(start).Round(time.Millisecond))
+	return ids
 }
 
 // finish checks after the last round that no earlier round changed and that

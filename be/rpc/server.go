@@ -23,6 +23,9 @@ type Server struct {
 	Exec   *exec.Executor
 	// Loads takes the INSERTs of FEs; it must not block.
 	Loads peer.LoadHandler
+	// Stopping, once closed, ends the load streams when what is under way is
+	// answered.
+	Stopping <-chan struct{}
 	// WALs counts the WAL files of each table.
 	WALs   func() map[int64]int
 	Logger *slog.Logger
@@ -52,7 +55,9 @@ func (o *orders) check(metaEpoch, term uint64) error {
 func columnType(c *bepb.ColumnDesc) value.Type { return exec.Type(c) }
 
 // Load implements bepb.BackendServer.
-func (s *Server) Load(stream bepb.Backend_LoadServer) error { return peer.ServeLoads(stream, s.Loads) }
+func (s *Server) Load(stream bepb.Backend_LoadServer) error {
+	return peer.ServeLoads(stream, s.Loads, s.Stopping)
+}
 
 // WriteRowsets implements bepb.BackendServer.
 func (s *Server) WriteRowsets(stream bepb.Backend_WriteRowsetsServer) error {

@@ -227,6 +227,7 @@ func (s *Session) send(ctx context.Context, t *meta.Table, item *bepb.LoadItem) 
 	}
 	wait := 10 * time.Millisecond
 	tried := map[int64]bool{}
+	var refused error
 	for {
 		be, err := s.srv.choose(t, item, tried)
 		if err != nil {
@@ -236,14 +237,18 @@ func (s *Session) send(ctx context.Context, t *meta.Table, item *bepb.LoadItem) 
 		if !doriserr.Is(err, doriserr.NotAdmitted) {
 			return reply, err
 		}
+		// The first refusal says why; later ones often only that the BE is gone.
+		if refused == nil {
+			refused = err
+		}
 		tried[be.ID] = true
 		select {
 		case <-ctx.Done():
-			return nil, err
+			return nil, refused
 		case <-time.After(wait):
 		}
 		if wait *= 2; wait > time.Second {
-			return nil, err
+			return nil, refused
 		}
 	}
 }

@@ -237,34 +237,28 @@ func (c *LoadClient) fail(why error) {
 type LoadHandler func(ctx context.Context, item *bepb.LoadItem, reply func(*bepb.LoadReply))
 
 // ServeLoads runs a BE's end of a load stream: it hands each load to handle,
-// which must not block, and sends the answers that are ready in one frame.
-func ServeLoads(stream bepb.Backend_LoadServer, handle LoadHandler) error {
+// which must not block and answers each load once, and sends the answers that
+// are ready in one frame. When stopping is closed it admits no more loads, and
+// returns once those under way are answered and the answers sent.
+func ServeLoads(stream bepb.Backend_LoadServer, handle LoadHandler, stopping <-chan struct{}) error {
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
-	r := &replier{wake: make(chan struct{}, 1), cancels: map[uint64]context.CancelFunc{}}
+	r := &replier{wake: make(chan struct{}, 1), cancels: map[uint64]context.CancelFunc{}, stopping: stopping}
+	received := make(chan error, 1)
+	// Recv ends with the stream, which ends when this function returns.
+	go func() { received <- r.receive(ctx, stream, handle) }()
 	sent := make(chan error, 1)
-	go func() {
-		err := r.run(ctx, stream)
+	go func() { sent <- r.run(ctx, stream) }()
+	select {
+	case err := <-received:
 		cancel()
-		sent <- err
-	}()
-	for {
-		frame, err := stream.Recv()
-		if err != nil {
-			cancel()
-			<-sent
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
+		<-sent
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		for _, item := range frame.Items {
-			if item.Cancel {
-				r.cancel(item.Seq)
-				continue
-			}
-			handle(r.begin(ctx, item), item, r.reply)
-		}
+		return err
+	case err := <-sent:
+		return err
 	}
 }
 
@@ -272,7 +266,32 @@ type replier struct {
 	mu      sync.Mutex
 	ready   []*bepb.LoadReply
 	cancels map[uint64]context.CancelFunc
-	wake    chan struct{}
+	// open counts the loads without an answer.
+	open     int
+	wake     chan struct{}
+	stopping <-chan struct{}
+}
+
+func (r *replier) receive(ctx context.Context, stream bepb.Backend_LoadServer, handle LoadHandler) error {
+	for {
+		frame, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		for _, item := range frame.Items {
+			if item.Cancel {
+				r.cancel(item.Seq)
+				continue
+			}
+			load := r.begin(ctx, item)
+			select {
+			case <-r.stopping:
+				r.reply(&bepb.LoadReply{Seq: item.Seq, ErrorKind: int32(doriserr.NotAdmitted) + 1, Error: "be is stopping"})
+			default:
+				handle(load, item, r.reply)
+			}
+		}
+	}
 }
 
 func (r *replier) begin(ctx context.Context, item *bepb.LoadItem) context.Context {
@@ -284,6 +303,7 @@ func (r *replier) begin(ctx context.Context, item *bepb.LoadItem) context.Contex
 	}
 	r.mu.Lock()
 	r.cancels[item.Seq] = cancel
+	r.open++
 	r.mu.Unlock()
 	return ctx
 }
@@ -303,6 +323,7 @@ func (r *replier) reply(p *bepb.LoadReply) {
 	cancel := r.cancels[p.Seq]
 	delete(r.cancels, p.Seq)
 	r.ready = append(r.ready, p)
+	r.open--
 	r.mu.Unlock()
 	if cancel != nil {
 		cancel()
@@ -315,21 +336,27 @@ func (r *replier) reply(p *bepb.LoadReply) {
 
 func (r *replier) run(ctx context.Context, stream bepb.Backend_LoadServer) error {
 	var frame bepb.LoadReplyFrame
+	stopping, last := r.stopping, false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-stopping:
+			stopping, last = nil, true
 		case <-r.wake:
 		}
 		r.mu.Lock()
 		frame.Replies, r.ready = r.ready, frame.Replies[:0]
+		open := r.open
 		r.mu.Unlock()
-		if len(frame.Replies) == 0 {
-			continue
+		if len(frame.Replies) > 0 {
+			if err := stream.Send(&frame); err != nil {
+				return err
+			}
+			clear(frame.Replies)
 		}
-		if err := stream.Send(&frame); err != nil {
-			return err
+		if last && open == 0 {
+			return nil
 		}
-		clear(frame.Replies)
 	}
 }

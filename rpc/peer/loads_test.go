@@ -16,19 +16,25 @@ import (
 
 type backend struct {
 	bepb.UnimplementedBackendServer
-	handle LoadHandler
+	handle   LoadHandler
+	stopping chan struct{}
 }
 
-func (b backend) Load(s bepb.Backend_LoadServer) error { return ServeLoads(s, b.handle) }
+func (b backend) Load(s bepb.Backend_LoadServer) error { return ServeLoads(s, b.handle, b.stopping) }
 
 // serve runs a backend on an in-process pipe and returns a client for it, and
 // what ends the server.
 func serve(t *testing.T, handle LoadHandler) (*LoadClient, *grpc.Server) {
 	t.Helper()
+	return serveUntil(t, nil, handle)
+}
+
+func serveUntil(t *testing.T, stopping chan struct{}, handle LoadHandler) (*LoadClient, *grpc.Server) {
+	t.Helper()
 	pipes := &Pipes{}
 	l := pipes.Listen("be:9060")
 	srv := NewServer("secret")
-	bepb.RegisterBackendServer(srv, backend{handle: handle})
+	bepb.RegisterBackendServer(srv, backend{handle: handle, stopping: stopping})
 	go srv.Serve(l)
 	pool := NewPool("secret", pipes)
 	conn, err := pool.Conn("be:9060")
@@ -186,4 +192,46 @@ func BenchmarkLoadStream(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestStoppingAnswersWhatIsUnderWay: a backend that stops answers the loads
+// that it has, admits no others, and then ends the stream by itself.
+func TestStoppingAnswersWhatIsUnderWay(t *testing.T) {
+	stopping, arrived, finish := make(chan struct{}), make(chan struct{}, 10), make(chan struct{})
+	c, srv := serveUntil(t, stopping, func(_ context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
+		arrived <- struct{}{}
+		go func() {
+			<-finish
+			reply(&bepb.LoadReply{Seq: it.Seq, TxnId: it.TableId})
+		}()
+	})
+	results := make(chan error, 10)
+	for i := range 10 {
+		go func() {
+			r, err := c.Send(t.Context(), &bepb.LoadItem{TableId: int64(i)})
+			if err == nil && r.TxnId != int64(i) {
+				err = fmt.Errorf("load %d got the answer of %d", i, r.TxnId)
+			}
+			results <- err
+		}()
+	}
+	for range 10 {
+		<-arrived
+	}
+	close(stopping)
+	if _, err := c.Send(t.Context(), &bepb.LoadItem{TableId: 11}); !doriserr.Is(err, doriserr.NotAdmitted) {
+		t.Errorf("a load that came late: %v", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		srv.GracefulStop()
+		close(ended)
+	}()
+	close(finish)
+	for range 10 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	<-ended
 }

@@ -35,6 +35,8 @@ func NewServer(token string) *grpc.Server {
 		return status.Error(codes.Unauthenticated, "the cluster token is missing or wrong: set cluster_token alike on every node")
 	}
 	return grpc.NewServer(
+		// What handlers use is closed after Stop.
+		grpc.WaitForHandlers(true),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
 		grpc.InitialWindowSize(4<<20),
