@@ -73,9 +73,19 @@ func (l *Leader) moved(addr, hint string) {
 }
 
 // Call runs f against the leader and repeats it as the type's comment says. A
-// decision of the leader, success or error, ends it.
+// decision of the leader, success or error, ends it. When ctx ends first, the
+// error is NotLeader only if no attempt can have taken effect, otherwise Unknown
+// or the context's.
 func (l *Leader) Call(ctx context.Context, f func(ctx context.Context, c fepb.FrontendClient) error) error {
 	wait := 10 * time.Millisecond
+	maybe := false    // an attempt may have taken effect
+	followed := false // a hint was followed since the last pause
+	ended := func(err error) error {
+		if maybe && doriserr.Is(err, doriserr.NotLeader) {
+			return doriserr.Wrap(doriserr.Unknown, err, "the outcome is not known")
+		}
+		return err
+	}
 	for {
 		addr := l.Addr()
 		if addr == "" {
@@ -90,21 +100,24 @@ func (l *Leader) Call(ctx context.Context, f func(ctx context.Context, c fepb.Fr
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return err
+			return ended(err)
 		case doriserr.Is(err, doriserr.NotLeader):
 			hint := err.Error()
 			l.moved(addr, hint)
-			if hint != "" && hint != addr {
+			if hint != "" && hint != addr && !followed {
+				followed = true // two frontends may name each other for a while
 				continue
 			}
 		case doriserr.Is(err, doriserr.Unknown):
 			l.moved(addr, "")
+			maybe = true
 		default:
 			return err
 		}
+		followed = false
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("no leading frontend answered, last tried %s: %w", addr, err)
+			return ended(fmt.Errorf("no leading frontend answered, last tried %s: %w", addr, err))
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, 500*time.Millisecond)
