@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"dorisgo/doriserr"
 	"dorisgo/meta"
 	"dorisgo/rpc/fepb"
 	"dorisgo/rpc/peer"
@@ -179,7 +180,7 @@ func TestFollow(t *testing.T) {
 		fe := &watched{watch: func(call int, stream fepb.Frontend_WatchCatalogServer) error {
 			switch call {
 			case 1:
-				return peer.NotLeaderError("")
+				return doriserr.ToStatus(peer.NotLeaderError(""))
 			case 2:
 				if err := stream.Send(first(t)); err != nil {
 					return err
