@@ -88,9 +88,11 @@ func (s *Sink) Begin(ctx context.Context, r *fepb.BeginRequest) (Txn, error) {
 	return Txn{ID: reply.TxnId, Label: reply.Label, OwnerEpoch: reply.OwnerEpoch}, nil
 }
 
-// Write builds the rowsets of rows and stores them on every replica. It
-// returns when a majority of each tablet's replicas has them durably; replay
-// says that the rows were acknowledged earlier.
+// Write builds the rowsets of rows and stores them on every replica: it waits
+// for all of them, since a replica that is left behind has a hole, and succeeds
+// if a majority of each tablet's replicas has them durably. An error is
+// definite, never Unknown: without a commit nothing of it can become visible.
+// replay says that the rows were acknowledged earlier.
 func (s *Sink) Write(ctx context.Context, tx Txn, t *meta.Table, rows *block.Block, replay bool) (*Written, error) {
 	b, err := build(t, rows, s.random)
 	if err != nil {
@@ -127,13 +129,21 @@ func (s *Sink) Write(ctx context.Context, tx Txn, t *meta.Table, rows *block.Blo
 		}
 		slices.Sort(tw.Backends)
 		if len(tw.Backends) < len(replicas)/2+1 {
-			return nil, fmt.Errorf("tablet %d has %d of %d replicas written, fewer than a majority: %w", tablet, len(tw.Backends), len(replicas), failed)
+			return nil, notWritten(tablet, len(tw.Backends), len(replicas), failed)
 		}
 		if failed != nil {
 			s.log.Warn("a replica was not written", "txn_id", tx.ID, "tablet_id", tablet, "err", failed)
 		}
 	}
 	return &b.written, nil
+}
+
+func notWritten(tablet int64, written, replicas int, cause error) error {
+	err := fmt.Errorf("tablet %d has %d of %d replicas written, fewer than a majority: %w", tablet, written, replicas, cause)
+	if doriserr.Is(cause, doriserr.Unknown) {
+		return doriserr.New(doriserr.NoBackend, "%s", err)
+	}
+	return err
 }
 
 // Commit asks for the decision until it has one or ctx ends. VISIBLE, or
