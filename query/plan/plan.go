@@ -63,10 +63,11 @@ func planTable(st *meta.State, in *Table, count map[int64]int) (*bepb.QueryTable
 		if !ok {
 			return nil, fmt.Errorf("BUG: partition %d of table %s has no version", part.ID, t.Name)
 		}
+		through := publishedThrough(st, part)
 		for _, tablet := range part.Tablets {
-			be := replica(st, part.ID, tablet, v.Visible)
+			be := replica(st, through, tablet, v.Visible)
 			if be == 0 {
-				return nil, doriserr.New(doriserr.NoBackend, "tablet %d of table %s has no replica that can be read: %s", tablet.ID, t.Name, describe(st, tablet))
+				return nil, doriserr.New(doriserr.NoBackend, "tablet %d of table %s has no replica that can be read: %s", tablet.ID, t.Name, describe(st, through, tablet, v.Visible))
 			}
 			count[be]++
 			out.Tablets = append(out.Tablets, &bepb.ScanTablet{PartitionId: part.ID, TabletId: tablet.ID, Version: v.Visible, BackendId: be})
@@ -75,18 +76,35 @@ func planTable(st *meta.State, in *Table, count map[int64]int) (*bepb.QueryTable
 	return out, nil
 }
 
-// replica is a living BE that has the tablet without a gap through the version.
-func replica(st *meta.State, partition int64, t *meta.Tablet, version int64) int64 {
+// publishedThrough is for each BE the version through which it can publish a
+// partition. A BE publishes a partition's versions in order and stops at the
+// first whose rowset it lacks in any of its tablets, so that its other tablets
+// of the partition stay behind as well.
+func publishedThrough(st *meta.State, part *meta.Partition) map[int64]int64 {
+	through := map[int64]int64{}
+	for _, t := range part.Tablets {
+		for _, r := range t.Replicas {
+			v := st.GapFree(part.ID, t.ID, r.BackendID)
+			if have, ok := through[r.BackendID]; !ok || v < have {
+				through[r.BackendID] = v
+			}
+		}
+	}
+	return through
+}
+
+// replica is a living BE that has the tablet at the version.
+func replica(st *meta.State, through map[int64]int64, t *meta.Tablet, version int64) int64 {
 	for _, r := range t.Replicas {
 		b := st.Backend(r.BackendID)
-		if b != nil && b.Alive && st.GapFree(partition, t.ID, r.BackendID) >= version {
+		if b != nil && b.Alive && through[r.BackendID] >= version {
 			return r.BackendID
 		}
 	}
 	return 0
 }
 
-func describe(st *meta.State, t *meta.Tablet) string {
+func describe(st *meta.State, through map[int64]int64, t *meta.Tablet, version int64) string {
 	text := ""
 	for _, r := range t.Replicas {
 		if text != "" {
@@ -99,7 +117,7 @@ func describe(st *meta.State, t *meta.Tablet) string {
 		case !b.Alive:
 			text += fmt.Sprintf("backend %d (%s) is not alive", b.ID, b.Host)
 		default:
-			text += fmt.Sprintf("backend %d (%s) lacks versions", b.ID, b.Host)
+			text += fmt.Sprintf("backend %d (%s) lacks versions after %d of %d", b.ID, b.Host, through[b.ID], version)
 		}
 	}
 	return text
