@@ -145,9 +145,23 @@ func (n *Node) begin(ctx context.Context) error {
 	return n.serve()
 }
 
+// scans is how many scans for other BEs run beside the statements that are
+// coordinated here.
+const scans = 4
+
+// statements is how many statements are coordinated here at the same time.
+func statements(o duck.Options) int {
+	if o.MaxConcurrent <= 0 {
+		return 8
+	}
+	return o.MaxConcurrent
+}
+
 // openEngines opens DuckDB, one instance for queries and one for flushes.
 func (n *Node) openEngines() (err error) {
-	if n.queries, err = duck.Open(n.cfg.Duck); err != nil {
+	queries := n.cfg.Duck
+	queries.MaxConcurrent = statements(n.cfg.Duck) + scans
+	if n.queries, err = duck.Open(queries); err != nil {
 		return fmt.Errorf("cannot open the query engine: %w", err)
 	}
 	flush := n.cfg.Duck
@@ -248,7 +262,9 @@ func (n *Node) serve() error {
 	n.rpc = peer.NewServer(cfg.Token)
 	bepb.RegisterBackendServer(n.rpc, &berpc.Server{
 		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, Stopping: n.stopping, WALs: n.WALs.Counts,
-		Exec: &exec.Executor{Self: n.ID, Storage: n.Engine, Peers: peers, Duck: n.queries},
+		Exec: &exec.Executor{
+			Self: n.ID, Storage: n.Engine, Peers: peers, Duck: n.queries, Statements: make(chan struct{}, statements(n.cfg.Duck)),
+		},
 	})
 	n.run("gRPC", func() error { return n.rpc.Serve(cfg.RPC) })
 	n.run("group commit recovery", func() error { return n.Groups.Recover(n.ctx) })

@@ -35,6 +35,11 @@ type Executor struct {
 	Storage Storage
 	Peers   Peers
 	Duck    *duck.DB
+	// Statements has room for the statements that are coordinated here at the
+	// same time. It must be less than what Duck runs at the same time: the
+	// scans for other BEs then always find a place, and BEs that coordinate for
+	// each other do not wait in a ring. nil sets no bound.
+	Statements chan struct{}
 }
 
 // publishWait is how long a read waits for a version that the FE has and this
@@ -46,6 +51,14 @@ const publishWait = 10 * time.Second
 func (e *Executor) Query(ctx context.Context, r *bepb.QueryRequest, send func(*bepb.QueryChunk) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if e.Statements != nil {
+		select {
+		case e.Statements <- struct{}{}:
+			defer func() { <-e.Statements }()
+		case <-ctx.Done():
+			return fmt.Errorf("the query waited for others to end: %w", ctx.Err())
+		}
+	}
 	q := &duck.Query{SQL: r.Sql, Types: types(r.ResultTypes)}
 	var pins pins
 	defer pins.close()
