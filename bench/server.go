@@ -193,7 +193,6 @@ func (p *process) stop() error {
 		return nil
 	case <-time.After(endTimeout):
 		_ = p.cmd.Process.Kill()
-		<-p.exited
-		return fmt.Errorf("%s did not end in %s and was killed", p.name, endTimeout)
+		return fmt.Errorf("%s did not end in %s and was killed: %w", p.name, endTimeout, <-p.exited)
 	}
 }

@@ -3,7 +3,6 @@ package duck
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -245,8 +244,6 @@ func str(c *block.Column, data unsafe.Pointer, i int) {
 	}
 	c.AppendBytes(unsafe.Slice(*(**byte)(unsafe.Pointer(&p[8])), n))
 }
-
-var errClosed = errors.New("duck: closed")
 
 func errColumns(table string, got, want int) error {
 	return fmt.Errorf("duck: a block of relation %q has %d columns, want %d", table, got, want)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -199,7 +198,7 @@ func TestFollow(t *testing.T) {
 		}}
 		fepb.RegisterFrontendServer(srv, fe)
 		var wg sync.WaitGroup
-		var l net.Listener = pipes.Listen("fe:9020")
+		l := pipes.Listen("fe:9020")
 		wg.Go(func() {
 			if err := srv.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 				t.Error(err)

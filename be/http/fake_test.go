@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -245,10 +244,4 @@ func (r *rig) request(method, path string, body io.Reader, headers ...string) *h
 		req.Header.Set(headers[i], headers[i+1])
 	}
 	return req
-}
-
-func sorted(s []string) []string {
-	s = slices.Clone(s)
-	slices.Sort(s)
-	return s
 }

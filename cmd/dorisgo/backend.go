@@ -63,7 +63,7 @@ func runBE(cmd *cobra.Command, file string, sets, accept []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	defer closeLog()
+	defer logClose(log, "the log", closeLog)
 	log = log.With("node", "be")
 	for _, w := range warnings {
 		log.Warn(w)
@@ -97,7 +97,7 @@ func runBE(cmd *cobra.Command, file string, sets, accept []string) error {
 	if err != nil {
 		return errors.Join(err, rpc.Close(), web.Close())
 	}
-	defer g.Stop()
+	defer logClose(log, "gossip", g.Stop)
 	cfg := beConfig(c, roots, wals)
 	cfg.Host, cfg.HeartbeatPort, cfg.RPC, cfg.RPCPort, cfg.HTTP = host, c.HeartbeatPort.Int(), rpc, tcpPort(rpc), web
 	cfg.Leader, cfg.Pool, cfg.AcceptLoss, cfg.Logger = leader, pool, accept, log

@@ -59,7 +59,7 @@ func runFE(cmd *cobra.Command, file string, sets []string) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	defer closeLog()
+	defer logClose(log, "the log", closeLog)
 	log = log.With("node", "fe")
 	for _, w := range warnings {
 		log.Warn(w)
@@ -102,12 +102,12 @@ func runFE(cmd *cobra.Command, file string, sets []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer g.Stop()
+	defer logClose(log, "gossip", g.Stop)
 	auditor, closeAudit, err := openAudit(c.AuditFile.Get())
 	if err != nil {
 		return err
 	}
-	defer closeAudit()
+	defer logClose(log, "the audit log", closeAudit)
 	rc := raftfsm.DefaultConfig()
 	rc.Dir, rc.Stream, rc.Bootstrap = dir, raftfsm.NewStream(raftL, raftAddr, nil), true
 	rc.SnapshotEntries = uint64(c.Snapshot.Get())

@@ -42,3 +42,11 @@ func (l logLevel) Level() slog.Level {
 	}
 	return slog.LevelInfo
 }
+
+// logClose ends something whose failure changes nothing any more but should be
+// known.
+func logClose(log *slog.Logger, what string, close func() error) {
+	if err := close(); err != nil {
+		log.Warn("closing "+what+" failed", "err", err)
+	}
+}

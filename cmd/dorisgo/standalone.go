@@ -74,7 +74,7 @@ func runStandalone(cmd *cobra.Command, f standaloneFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
-	defer closeLog()
+	defer logClose(log, "the log", closeLog)
 	dir, err := filepath.Abs(f.dir)
 	if err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
@@ -83,7 +83,7 @@ func runStandalone(cmd *cobra.Command, f standaloneFlags) error {
 	if err != nil {
 		return err
 	}
-	defer closeAudit()
+	defer logClose(log, "the audit log", closeAudit)
 	host := fc.AdvertiseHost.Get()
 	if host == "" {
 		host = "127.0.0.1"

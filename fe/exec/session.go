@@ -32,7 +32,6 @@ type Session struct {
 	target  cachedTarget
 	rows    *block.Block
 	rowsOf  *meta.Table
-	wire    []byte
 	info0   []byte
 }
 

@@ -56,7 +56,7 @@ func TestSignIn(t *testing.T) {
 			if !bytes.Contains(c.greeting, []byte(tt.server)) {
 				t.Error("the greeting does not offer the server's plugin")
 			}
-			caps := uint32(rawCaps)
+			caps := rawCaps
 			if tt.db != "" {
 				caps |= proto.CLIENT_CONNECT_WITH_DB
 			}

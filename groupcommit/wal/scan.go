@@ -179,12 +179,12 @@ func (m *Manager) Sweep(ctx context.Context, before time.Time) (int, error) {
 				return nil
 			}
 			reason := Reason(parts[len(parts)-1])
-			at, err := strconv.ParseInt(parts[len(parts)-2], 10, 64)
-			if err != nil || reason != Torn && reason != Erased || at >= before.Unix() {
-				return nil
+			at, bad := strconv.ParseInt(parts[len(parts)-2], 10, 64)
+			if bad == nil && (reason == Torn || reason == Erased) && at < before.Unix() {
+				removed++
+				return m.fs.Remove(path)
 			}
-			removed++
-			return m.fs.Remove(path)
+			return nil // no name that we gave
 		})
 		if err != nil && !oserror.IsNotExist(err) {
 			return removed, fmt.Errorf("cannot sweep %s: %w", tmp, err)

@@ -53,7 +53,7 @@ func (d *Decoder) record(w []byte) (line []byte, n int, ok bool) {
 // end, or the end of the body. eol is where the line ends, len(w) if that is
 // not in the window.
 func (d *Decoder) open(w []byte, p, eol int) (f []byte, end int, ok bool) {
-	i := -1
+	var i int
 	if len(d.sep) == 1 {
 		i = bytes.IndexByte(w[p:eol], d.sep[0])
 	} else {

@@ -151,7 +151,9 @@ func (c *LoadClient) once(ctx context.Context) error {
 	go func() { sender <- c.send(ctx, stream) }()
 	err = c.receive(stream)
 	cancel()
-	<-sender
+	if sent := <-sender; !errors.Is(sent, context.Canceled) {
+		err = errors.Join(err, sent)
+	}
 	return err
 }
 
@@ -252,11 +254,11 @@ func ServeLoads(stream bepb.Backend_LoadServer, handle LoadHandler, stopping <-c
 	select {
 	case err := <-received:
 		cancel()
-		<-sent
+		unsent := <-sent
 		if errors.Is(err, io.EOF) {
-			return nil
+			return unsent
 		}
-		return err
+		return errors.Join(err, unsent)
 	case err := <-sent:
 		return err
 	}

@@ -10,8 +10,6 @@ import (
 	"dorisgo/meta"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func show(kind ShowKind, change ...func(*Show)) *Show {
 	s := &Show{Kind: kind, Scope: SessionScope, Limit: -1}
 	for _, f := range change {

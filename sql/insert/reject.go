@@ -38,7 +38,7 @@ var errNull = errors.New("null value for not null column")
 // the column has no NULLs. Errors of the statement itself pass unchanged.
 func (d *Decoder) rejected(c *block.Column, err error, bad *bool) error {
 	conv, ok := errors.AsType[*value.ConvError](err)
-	if !ok && err != errNull {
+	if !ok && !errors.Is(err, errNull) {
 		return err
 	}
 	if d.target.strict {

@@ -114,16 +114,16 @@ func (t *translator) table(n sqlparser.TableName, a *sqlparser.AliasedTableExpr,
 }
 
 // add puts a source into the scope; two must not answer to the same name.
-func (sc *scope) add(src *source) error {
-	for _, s := range sc.sources {
-		if s.alias == src.alias && s.db == src.db {
+func (s *scope) add(src *source) error {
+	for _, other := range s.sources {
+		if other.alias == src.alias && other.db == src.db {
 			return doriserr.New(doriserr.Analysis, "Not unique table/alias: '%s'", src.alias)
 		}
 	}
 	for _, c := range src.cols {
 		c.src = src
 	}
-	sc.sources = append(sc.sources, src)
+	s.sources = append(s.sources, src)
 	return nil
 }
 

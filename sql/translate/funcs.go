@@ -137,8 +137,7 @@ func plain(duck string, typ value.Type, conv func(*translator, expr) string) fun
 	}
 }
 
-func textArg(t *translator, x expr) string   { return t.text(x) }
-func numberArg(t *translator, x expr) string { return t.number(x).sql }
+func textArg(t *translator, x expr) string { return t.text(x) }
 func doubleArg(t *translator, x expr) string {
 	n := t.number(x)
 	if n.typ == doubleType {

@@ -89,7 +89,7 @@ func TestConstants(t *testing.T) {
 			tr, err := translate.Select(sql, e)
 			switch {
 			case err != nil:
-				sb.WriteString(fmt.Sprintf("ERROR %s: %s", doriserr.KindOf(err), err))
+				fmt.Fprintf(&sb, "ERROR %s: %s", doriserr.KindOf(err), err)
 			case !tr.NoTable:
 				t.Errorf("%s: a table", sql)
 			case tr.Constant == nil:
