@@ -193,7 +193,13 @@ func (p *publisher) collect(s *meta.State, partition int64, o *order) (whole boo
 	if len(mine) == 0 {
 		return true
 	}
-	after := max(p.through[partition], s.DurableThrough(partition, p.backendID))
+	after := s.DurableThrough(partition, p.backendID)
+	if v, ok := s.PartitionVersion(partition); ok {
+		// What is not VISIBLE is ordered again although the BE has it: the
+		// report that it was published may be what is missing.
+		after = min(after, v.Visible)
+	}
+	after = max(after, p.through[partition])
 	list, _ := s.PublishList(partition, after)
 	for _, tx := range list {
 		if len(o.request.Versions) >= maxPublish {

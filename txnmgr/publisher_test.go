@@ -194,6 +194,43 @@ func TestDeadBackend(t *testing.T) {
 	})
 }
 
+// TestDurableBeforeReported: a version that a BE reported durable before the log
+// knows that it was published is still reported, by this term or the next.
+func TestDurableBeforeReported(t *testing.T) {
+	for _, next := range []bool{false, true} {
+		t.Run(fmt.Sprintf("another term %t", next), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, 1)
+				commit := c.begin("t1")
+				c.setAnswer(func(context.Context, *meta.Backend, *bepb.PublishRequest) error {
+					c.setLeads(false) // the BE publishes, and the log does not take the report
+					return nil
+				})
+				m := c.manager()
+				end := lead(m, 1)
+				defer func() { end() }()
+				c.do(commit)
+				synctest.Wait()
+				m.Registered(onlyID(c)) // looks at every partition
+				synctest.Wait()
+				c.do(&meta.ReportDurable{BackendID: onlyID(c), BootEpoch: 1, Versions: []meta.DurableVersion{
+					{PartitionID: commit.Partitions[0].PartitionID, Version: 2},
+				}})
+				c.setAnswer(nil)
+				c.setLeads(true)
+				if next {
+					end()
+					end = lead(m, 2)
+				}
+				time.Sleep(time.Minute)
+				if s := c.state(commit.TxnID); s != txn.Visible {
+					t.Errorf("the transaction is %s", s)
+				}
+			})
+		})
+	}
+}
+
 // TestLeaderChange: a new leader finds what an earlier one left committed, on
 // all BEs, under its own term.
 func TestLeaderChange(t *testing.T) {
