@@ -272,6 +272,7 @@ func (n *Node) serve() error {
 	n.wg.Go(func() { n.heartbeats(n.ctx) })
 	n.wg.Go(func() { n.settlePending(n.ctx) })
 	n.wg.Go(func() { n.dropGone(n.ctx) })
+	n.wg.Go(func() { newSealer(n.Catalog, n.Groups.Seal).run(n.ctx) })
 	n.wg.Go(func() { n.sweepWALs(n.ctx) })
 	n.wg.Go(func() { n.loads.settler.run(n.ctx) })
 	if cfg.NewHTTP == nil {

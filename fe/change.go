@@ -74,7 +74,7 @@ func (c *changer) once(ctx context.Context, cmd meta.Command) (meta.Result, erro
 	err = c.leader.Call(ctx, func(ctx context.Context, fe fepb.FrontendClient) error {
 		r, err := fe.Change(ctx, &fepb.ChangeRequest{Command: b})
 		if err == nil {
-			res = meta.Result{Index: r.Index, ID: r.Id, Count: int(r.Count), Existed: r.Existed}
+			res = meta.Result{Index: r.Index, ID: r.Id, Count: int(r.Count), Existed: r.Existed, Epoch: r.Epoch}
 		}
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"dorisgo/doriserr"
 	"dorisgo/meta"
 )
 
@@ -14,6 +15,9 @@ const maxTickPause = time.Minute
 
 // clock is how far the FSM's clock has been told of this leader's time.
 type clock struct {
+	// ticking has room for the one goroutine that proposes a tick.
+	ticking chan struct{}
+
 	mu sync.Mutex
 	// term is the term that this node leads, 0 if it does not.
 	term uint64
@@ -67,25 +71,56 @@ func (m *Manager) tick(ctx context.Context) {
 // or more. On a node that does not lead it does nothing.
 func (m *Manager) advance(ctx context.Context, pause time.Duration) error {
 	c := &m.clock
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delta := time.Since(c.last).Truncate(time.Millisecond)
-	if c.term == 0 || delta < max(pause, m.cfg.Tick) {
+	if delta, _ := c.passed(); delta < max(pause, m.cfg.Tick) {
+		return nil
+	}
+	select {
+	case c.ticking <- struct{}{}:
+		defer func() { <-c.ticking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	delta, term := c.passed() // another tick may have come first
+	if term == 0 || delta < max(pause, m.cfg.Tick) {
 		return nil
 	}
 	due := false
 	m.cfg.Node.View(func(s *meta.State) { _, due = s.NextDeadline() })
 	if !due {
 		// Nobody waits for this time: it passes without an entry in the log.
-		c.last = c.last.Add(delta)
+		c.told(term, delta)
 		return nil
 	}
-	if _, err := m.cfg.Node.Propose(ctx, &meta.Tick{DeltaMs: delta.Milliseconds(), Term: c.term}); err != nil {
-		return err
+	_, err := m.cfg.Node.Propose(ctx, &meta.Tick{DeltaMs: delta.Milliseconds(), Term: term})
+	if err == nil || doriserr.Is(err, doriserr.Unknown) {
+		// A tick that may have been applied is not repeated: time that the FSM
+		// misses lets things expire later, time counted twice too early.
+		c.told(term, delta)
 	}
-	c.last = c.last.Add(delta)
-	m.bump()
-	return nil
+	if err == nil {
+		m.bump()
+	}
+	return err
+}
+
+// passed is the time since the last tick and the term, 0 if this node does not
+// lead.
+func (c *clock) passed() (time.Duration, uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.term == 0 {
+		return 0, 0
+	}
+	return time.Since(c.last).Truncate(time.Millisecond), c.term
+}
+
+// told counts time as told in a term.
+func (c *clock) told(term uint64, delta time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.term == term {
+		c.last = c.last.Add(delta)
+	}
 }
 
 // Begin opens a transaction. The FSM's clock is brought up to date before, so

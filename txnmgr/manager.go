@@ -55,7 +55,7 @@ func New(cfg Config) *Manager {
 	if cfg.Tick <= 0 {
 		cfg.Tick = time.Second
 	}
-	return &Manager{cfg: cfg, moved: make(chan struct{}), ended: make(chan struct{}), look: make(chan struct{}, 1)}
+	return &Manager{cfg: cfg, moved: make(chan struct{}), ended: make(chan struct{}), look: make(chan struct{}, 1), clock: clock{ticking: make(chan struct{}, 1)}}
 }
 
 // Outcome is what a commit came to.

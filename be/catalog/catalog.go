@@ -142,6 +142,14 @@ func (c *Catalog) Index() (index uint64, loaded bool) {
 	return c.index, c.loaded
 }
 
+// Changed is a channel that is closed at the next change. Take it before looking
+// at the copy, so that nothing is missed.
+func (c *Catalog) Changed() <-chan struct{} {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.changed
+}
+
 // Wait returns when the copy has reached index.
 func (c *Catalog) Wait(ctx context.Context, index uint64) error {
 	return c.Until(ctx, func() bool {

@@ -56,6 +56,9 @@ func (s *Session) command(ctx context.Context, id [16]byte, sql []byte, w *mysql
 	if err := s.allowed(needs(stmt)); err != nil {
 		return err
 	}
+	if st, ok := stmt.(*ddl.TruncateTable); ok {
+		return s.truncate(ctx, st, w)
+	}
 	c, err := s.catalogCommand(id, stmt)
 	if err != nil {
 		return err
@@ -95,12 +98,6 @@ func (s *Session) catalogCommand(id [16]byte, stmt ddl.Statement) (meta.Command,
 	case *ddl.DropTable:
 		db, err := s.dbOf(st.Name)
 		return &meta.DropTable{RequestID: id, DB: db, Name: st.Name.Table, IfExists: st.IfExists, Force: st.Force}, err
-	case *ddl.TruncateTable:
-		_, t, err := s.tableOf(st.Name)
-		if err != nil {
-			return nil, err
-		}
-		return &meta.TruncateTable{RequestID: id, TableID: t.ID}, nil
 	case *ddl.AlterTableSet:
 		return s.alterTable(id, st)
 	case *ddl.CreateUser:
@@ -121,28 +118,46 @@ func (s *Session) catalogCommand(id [16]byte, stmt ddl.Statement) (meta.Command,
 	return nil, doriserr.New(doriserr.Unsupported, "the statement is not supported yet")
 }
 
-// change has a command decided and answers when this FE shows it. Commands that
-// must wait for running groups are asked again until they pass.
+// change has a command decided and answers when this FE shows it.
 func (s *Session) change(ctx context.Context, w *mysql.ResultWriter, c meta.Command) error {
 	if c == nil {
 		return w.OK(0, 0, "")
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
+	if _, err := s.srv.Changer.Change(ctx, c); err != nil {
+		return err
+	}
+	return w.OK(0, 0, "")
+}
+
+// truncate empties a table. The new epoch makes BEs seal the groups of before;
+// when those are decided the partitions are replaced (docs/protocol.md, rule
+// 11). Until then it is asked again, each time as a new request.
+func (s *Session) truncate(ctx context.Context, st *ddl.TruncateTable, w *mysql.ResultWriter) error {
+	_, t, err := s.tableOf(st.Name)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	raised, err := s.srv.Changer.Change(ctx, &meta.RaiseTableEpoch{RequestID: s.newID(), TableID: t.ID})
+	if err != nil {
+		return err
+	}
 	for {
-		_, err := s.srv.Changer.Change(ctx, c)
-		if _, truncate := c.(*meta.TruncateTable); truncate && doriserr.Is(err, doriserr.Blocked) {
-			select {
-			case <-ctx.Done():
-				return err
-			case <-time.After(50 * time.Millisecond):
-				continue
-			}
+		_, err := s.srv.Changer.Change(ctx, &meta.TruncateTable{RequestID: s.newID(), TableID: t.ID, Epoch: raised.Epoch})
+		if err == nil {
+			return w.OK(0, 0, "")
 		}
-		if err != nil {
+		if !doriserr.Is(err, doriserr.Blocked) {
 			return err
 		}
-		return w.OK(0, 0, "")
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 }
 

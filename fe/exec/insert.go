@@ -77,8 +77,10 @@ func (s *Session) load(ctx context.Context, h *insert.Header, st *statement, w *
 		if !doriserr.Is(err, doriserr.SchemaChanged) {
 			return rows, err
 		}
-		// The load is not in any group: the FSM refused its schema.
+		// The load is not in any group: the FSM refused its schema. It is a new
+		// request now, since a BE answers a repeated one as it did before.
 		s.target = cachedTarget{}
+		st.id = s.newID()
 	}
 	return 0, err
 }
@@ -106,8 +108,9 @@ func (s *Session) loadOnce(ctx context.Context, h *insert.Header, st *statement,
 	if res.Loaded == 0 {
 		return 0, w.OK(0, uint64(res.Filtered), "")
 	}
+	id := st.id // the item outlives this try
 	item := &bepb.LoadItem{
-		RequestId: st.id[:], TableId: c.table.ID, SchemaVersion: c.table.SchemaVersion, Mode: int32(mode),
+		RequestId: id[:], TableId: c.table.ID, SchemaVersion: c.table.SchemaVersion, Mode: int32(mode),
 		Rows: int64(res.Loaded), Filtered: int64(res.Filtered), Block: block.AppendEncoded(nil, rows), Bytes: int64(rows.Bytes()), Label: h.Label,
 	}
 	if mode == modeOff && item.Label == "" {

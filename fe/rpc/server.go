@@ -332,5 +332,5 @@ func (s *Server) Change(ctx context.Context, r *fepb.ChangeRequest) (*fepb.Chang
 	if err != nil {
 		return nil, s.fail(err)
 	}
-	return &fepb.ChangeReply{Index: res.Index, Id: res.ID, Count: int64(res.Count), Existed: res.Existed}, nil
+	return &fepb.ChangeReply{Index: res.Index, Id: res.ID, Count: int64(res.Count), Existed: res.Existed, Epoch: res.Epoch}, nil
 }

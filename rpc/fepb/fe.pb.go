@@ -1811,6 +1811,7 @@ type ChangeReply struct {
 	Id            int64                  `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
 	Count         int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	Existed       bool                   `protobuf:"varint,4,opt,name=existed,proto3" json:"existed,omitempty"`
+	Epoch         uint64                 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1871,6 +1872,13 @@ func (x *ChangeReply) GetExisted() bool {
 		return x.Existed
 	}
 	return false
+}
+
+func (x *ChangeReply) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
 }
 
 type GonePartitionsRequest struct {
@@ -2134,12 +2142,13 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x11CatalogIndexReply\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\")\n" +
 	"\rChangeRequest\x12\x18\n" +
-	"\acommand\x18\x01 \x01(\fR\acommand\"c\n" +
+	"\acommand\x18\x01 \x01(\fR\acommand\"y\n" +
 	"\vChangeReply\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x03R\x02id\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x03R\x05count\x12\x18\n" +
-	"\aexisted\x18\x04 \x01(\bR\aexisted\"<\n" +
+	"\aexisted\x18\x04 \x01(\bR\aexisted\x12\x14\n" +
+	"\x05epoch\x18\x05 \x01(\x04R\x05epoch\"<\n" +
 	"\x15GonePartitionsRequest\x12#\n" +
 	"\rpartition_ids\x18\x01 \x03(\x03R\fpartitionIds\":\n" +
 	"\x13GonePartitionsReply\x12#\n" +
