@@ -115,7 +115,7 @@ func (s *Session) runQuery(ctx context.Context, id [16]byte, tr *translate.Trans
 	}
 	head, err := stream.Recv()
 	if err != nil {
-		return -1, queryError(err)
+		return -1, queryError(p.Coordinator, err)
 	}
 	types, cols := resultColumns(tr, head)
 	if err := w.Columns(cols); err != nil {
@@ -128,7 +128,7 @@ func (s *Session) runQuery(ctx context.Context, id [16]byte, tr *translate.Trans
 			return rows, w.End(0)
 		}
 		if err != nil {
-			return rows, queryError(err)
+			return rows, queryError(p.Coordinator, err)
 		}
 		b.Reset()
 		if _, err := block.DecodeAppend(b, chunk.Block); err != nil {
@@ -143,10 +143,10 @@ func (s *Session) runQuery(ctx context.Context, id [16]byte, tr *translate.Trans
 
 // queryError is a failure of a query: nothing was changed, so that a broken
 // connection is no doubt but a failure.
-func queryError(err error) error {
+func queryError(be *meta.Backend, err error) error {
 	err = doriserr.FromStatus(err)
 	if doriserr.Is(err, doriserr.Unknown) {
-		return doriserr.New(doriserr.Internal, "the backend that ran the query failed: %s", err)
+		return doriserr.New(doriserr.Internal, "backend %d (%s), which ran the query, failed: %s", be.ID, be.Host, err)
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func (s *Server) RowCount(ctx context.Context, db, table string) (int64, error) 
 	}
 	head, err := stream.Recv()
 	if err != nil {
-		return 0, queryError(err)
+		return 0, queryError(p.Coordinator, err)
 	}
 	types, _ := resultColumns(tr, head)
 	b := block.New(types)
@@ -41,7 +41,7 @@ func (s *Server) RowCount(ctx context.Context, db, table string) (int64, error) 
 			break
 		}
 		if err != nil {
-			return 0, queryError(err)
+			return 0, queryError(p.Coordinator, err)
 		}
 		if _, err := block.DecodeAppend(b, chunk.Block); err != nil {
 			return 0, err
