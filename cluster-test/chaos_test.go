@@ -54,6 +54,9 @@ func TestChaos(t *testing.T) {
 	t.Logf("all nodes serve after %s", c.await(startTime, "a healthy cluster", c.healthy))
 	createTable(t, c)
 	w := startWorkload(t, c, seed)
+	defer func() {
+		t.Logf("loads:\n%s\nrefusals without their numbers:\n%s", w.summary(), strings.Join(w.reasons(12), "\n"))
+	}()
 	start := time.Now()
 	c.recovered(w)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -72,7 +75,7 @@ func TestChaos(t *testing.T) {
 	c.recovered(w)
 	w.stop()
 	w.wait(t)
-	t.Logf("%6.1f s: the clients have ended\n%s\nrefusals without their numbers:\n%s", time.Since(start).Seconds(), w.summary(), strings.Join(w.reasons(12), "\n"))
+	t.Logf("%6.1f s: the clients have ended", time.Since(start).Seconds())
 	c.settle(w)
 }
 

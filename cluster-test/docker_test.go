@@ -225,13 +225,22 @@ func (d *docker) logDir() string {
 	return filepath.Join(os.TempDir(), d.run)
 }
 
-// keepLogs writes a container's log to a file if the test failed.
+// keepLogs writes a container's log to a file if the test failed. A node that
+// still runs ends with the stacks of all goroutines.
 func (d *docker) keepLogs(name, id string) {
 	if !d.tb.Failed() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), dockerTime)
 	defer cancel()
+	wait := d.cli.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+	if _, err := d.cli.ContainerKill(ctx, id, client.ContainerKillOptions{Signal: "SIGQUIT"}); err == nil {
+		select {
+		case <-wait.Result:
+		case <-wait.Error:
+		case <-time.After(10 * time.Second): // it is paused, or hangs
+		}
+	}
 	b, err := d.logs(ctx, id)
 	if err == nil {
 		err = os.MkdirAll(d.logDir(), 0o755)

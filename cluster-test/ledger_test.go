@@ -89,7 +89,9 @@ func (l *ledger) reasons(limit int) []string {
 	defer l.mu.Unlock()
 	n := map[string]int{}
 	for _, e := range l.entries {
-		if !e.acked {
+		if !e.acked && e.err == "" {
+			n[e.mode+": no answer yet"]++
+		} else if !e.acked {
 			n[e.mode+": "+strings.Map(dropDigits, e.err)]++
 		}
 	}
