@@ -44,6 +44,11 @@ func (n *Node) beat(ctx context.Context, reported map[int64]int64) error {
 		r.WalFiles += int64(c)
 	}
 	n.addUsage(r)
+	select {
+	case <-n.stopping:
+		r.Stopping = true
+	default:
+	}
 	err := n.cfg.Leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) error {
 		_, err := c.Heartbeat(ctx, r)
 		return err
@@ -54,6 +59,23 @@ func (n *Node) beat(ctx context.Context, reported map[int64]int64) error {
 		}
 	}
 	return err
+}
+
+// leave tells the leader at once that this BE takes no more loads, so that they
+// are routed elsewhere. Without an answer in time they are refused here, and the
+// next heartbeat tells it.
+func (n *Node) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	r := &fepb.HeartbeatRequest{BackendId: n.ID, BootEpoch: n.Epoch, Stopping: true}
+	n.addUsage(r)
+	err := n.cfg.Leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) error {
+		_, err := c.Heartbeat(ctx, r)
+		return err
+	})
+	if err != nil {
+		n.log.Warn("the frontend could not be told that this backend stops", "err", err)
+	}
 }
 
 // addUsage fills in the disks: those of the storage roots, each file system as

@@ -27,6 +27,9 @@ func (n *Node) Stop(ctx context.Context) error {
 	default:
 		close(n.stopping)
 	}
+	if n.Groups != nil {
+		n.leave(ctx)
+	}
 	var errs []error
 	if n.Groups != nil {
 		if err := n.Groups.Stop(ctx); err != nil {

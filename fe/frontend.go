@@ -85,7 +85,7 @@ func (f frontend) RouteLoad(_ context.Context, r fehttp.RouteRequest) (fehttp.En
 	var t *meta.Table
 	f.n.Raft.View(func(st *meta.State) {
 		for _, b := range st.Backends() {
-			list = append(list, router.Backend{ID: b.ID, Alive: b.Alive, Decommissioned: b.Decommissioned})
+			list = append(list, router.Backend{ID: b.ID, Alive: b.Alive, Decommissioned: b.Decommissioned || f.n.rpc.Leaving(b.ID)})
 			byID[b.ID] = b
 		}
 		if d := st.DatabaseByName(r.DB); d != nil {

@@ -124,7 +124,7 @@ func (n *Node) wire() {
 	n.Exec = exec.New(exec.Config{
 		Node: n.Raft, Changer: n.changer, Backends: n.Backends, Groups: n.groups, Settings: cfg.Settings, Audit: cfg.Audit, Logger: n.log,
 		Limits: cfg.Limits, Self: exec.Self{ID: n.Raft.ID(), Host: cfg.Host, Version: cfg.Version},
-		Beats: n.beatTimes,
+		Beats: n.beatTimes, Leaving: n.rpc.Leaving,
 	})
 	n.MySQL = mysql.New(n.Exec, cfg.Protocol)
 	n.Exec.Processes = n.MySQL

@@ -227,6 +227,9 @@ type logWriter struct{ log *slog.Logger }
 func (w logWriter) Write(p []byte) (int, error) {
 	line := strings.TrimSpace(string(p))
 	switch {
+	case strings.Contains(line, "Got ping for unexpected node"):
+		// Somebody still asks for this address's former life.
+		w.log.Debug("gossip: " + line)
 	case strings.Contains(line, "[ERR]"), strings.Contains(line, "[WARN]"):
 		w.log.Warn("gossip: " + line)
 	default:

@@ -26,8 +26,10 @@ type world struct {
 	state *meta.State
 	index uint64
 
-	loads []*bepb.LoadItem
-	load  func(n int, item *bepb.LoadItem) (*bepb.LoadReply, error)
+	loads   []*bepb.LoadItem
+	targets []int64
+	leaving int64
+	load    func(n int, item *bepb.LoadItem) (*bepb.LoadReply, error)
 }
 
 func (w *world) View(f func(*meta.State)) {
@@ -58,6 +60,7 @@ func (w *world) Change(_ context.Context, c meta.Command) (meta.Result, error) {
 func (w *world) Load(_ context.Context, be *meta.Backend, item *bepb.LoadItem) (*bepb.LoadReply, error) {
 	w.mu.Lock()
 	w.loads = append(w.loads, item)
+	w.targets = append(w.targets, be.ID)
 	n := len(w.loads)
 	w.mu.Unlock()
 	if w.load != nil {
@@ -104,6 +107,7 @@ func start(t *testing.T) (*world, func(user string) func(stmt string) (*client.R
 	}
 	s := New(Config{
 		Node: w, Changer: w, Backends: w, Groups: router.NewGroups(), Settings: w, Logger: slog.New(slog.DiscardHandler),
+		Leaving: func(id int64) bool { return id == w.leaving },
 		Limits: func() Limits {
 			return Limits{ReplicationNum: 1, IntervalMs: 10000, DataBytes: 64 << 20, MaxBuckets: 16}
 		},
@@ -233,6 +237,25 @@ func TestALoadGoesElsewhereOnlyWhenNobodyHasIt(t *testing.T) {
 				t.Errorf("the same id twice: %t", same)
 			}
 		})
+	}
+}
+
+func TestAStoppingBackendGetsNoLoads(t *testing.T) {
+	w, session := start(t)
+	run := session("root")
+	must(t, run, "CREATE DATABASE db", "USE db", createT3, "SET group_commit=async_mode", "INSERT INTO t3 VALUES (1,'a',1)")
+	first := w.targets[0]
+	w.leaving = first
+	must(t, run, "INSERT INTO t3 VALUES (2,'a',1)", "SET group_commit=off_mode", "INSERT INTO t3 VALUES (3,'a',1)", "INSERT INTO t3 VALUES (4,'a',1)")
+	for i, be := range w.targets[1:] {
+		if be == first {
+			t.Errorf("load %d went to the backend that stops", i+2)
+		}
+	}
+	w.leaving = 0
+	must(t, run, "SET group_commit=async_mode", "INSERT INTO t3 VALUES (5,'a',1)")
+	if got := w.targets[len(w.targets)-1]; got != first {
+		t.Errorf("the table did not come back to backend %d but went to %d", first, got)
 	}
 }
 

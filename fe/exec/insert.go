@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -260,7 +261,7 @@ func (s *Session) send(ctx context.Context, t *meta.Table, item *bepb.LoadItem) 
 // turn, those that refused it only if there is no other.
 func (s *Server) choose(t *meta.Table, item *bepb.LoadItem, tried map[int64]bool) (*meta.Backend, error) {
 	set := s.present()
-	list, byID := set.list, set.byID
+	list, byID := s.staying(set.list), set.byID
 	if len(tried) > 0 {
 		var left []router.Backend
 		for _, b := range list {
@@ -288,6 +289,24 @@ func (s *Server) choose(t *meta.Table, item *bepb.LoadItem, tried map[int64]bool
 		return nil, err
 	}
 	return byID[id], nil
+}
+
+// staying marks the BEs that said that they stop.
+func (s *Server) staying(list []router.Backend) []router.Backend {
+	if s.Leaving == nil {
+		return list
+	}
+	out := list
+	for i, b := range list {
+		if !s.Leaving(b.ID) {
+			continue
+		}
+		if &out[0] == &list[0] {
+			out = slices.Clone(list)
+		}
+		out[i].Decommissioned = true
+	}
+	return out
 }
 
 // insertError words the failure of a load.

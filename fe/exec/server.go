@@ -78,6 +78,8 @@ type Config struct {
 	Self Self
 	// Processes lists and kills connections; it is set before the first one.
 	Processes *mysql.Server
+	// Leaving says that a BE stops and takes no more loads; nil is never.
+	Leaving func(backendID int64) bool
 	// Beats are the newest heartbeats of BEs, empty on an FE that does not lead.
 	Beats func() map[int64]time.Time
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dorisgo/doriserr"
@@ -35,6 +36,8 @@ type Server struct {
 	txns *txnmgr.Manager
 	log  *slog.Logger
 
+	stopping atomic.Int32 // BEs that stop
+
 	mu    sync.Mutex
 	beats map[int64]Beat
 }
@@ -45,6 +48,8 @@ type Beat struct {
 	BootEpoch                        uint64
 	DataBytes, AvailBytes, TotalByte int64
 	WALFiles, Tablets                int64
+	// Stopping: the BE takes no more loads in this life.
+	Stopping bool
 }
 
 // New returns a server over a node and the leader's transaction driver.
@@ -119,6 +124,7 @@ func (s *Server) Register(ctx context.Context, r *fepb.RegisterRequest) (*fepb.R
 	}
 	s.mu.Lock()
 	s.beats[res.ID] = Beat{At: time.Now(), BootEpoch: res.BootEpoch}
+	s.count()
 	s.mu.Unlock()
 	s.txns.Registered(res.ID)
 	s.log.Info("backend registered", "backend_id", res.ID, "host", r.Host, "boot_epoch", res.BootEpoch)
@@ -139,8 +145,9 @@ func (s *Server) Heartbeat(ctx context.Context, r *fepb.HeartbeatRequest) (*fepb
 	s.mu.Lock()
 	s.beats[r.BackendId] = Beat{
 		At: time.Now(), BootEpoch: r.BootEpoch, DataBytes: r.DataBytes, AvailBytes: r.AvailBytes, TotalByte: r.TotalBytes,
-		WALFiles: r.WalFiles, Tablets: r.Tablets,
+		WALFiles: r.WalFiles, Tablets: r.Tablets, Stopping: r.Stopping,
 	}
+	s.count()
 	s.mu.Unlock()
 	if !be.Alive {
 		if _, err := s.node.Propose(ctx, &meta.SetBackendAlive{ID: be.ID, BootEpoch: be.BootEpoch, Alive: true}); err != nil {
@@ -158,6 +165,28 @@ func (s *Server) Heartbeat(ctx context.Context, r *fepb.HeartbeatRequest) (*fepb
 		}
 	}
 	return &fepb.HeartbeatReply{CatalogIndex: index}, nil
+}
+
+// count keeps the number of stopping BEs; s.mu is held.
+func (s *Server) count() {
+	n := int32(0)
+	for _, b := range s.beats {
+		if b.Stopping {
+			n++
+		}
+	}
+	s.stopping.Store(n)
+}
+
+// Leaving reports whether a BE said that it stops. It costs nothing while none
+// does.
+func (s *Server) Leaving(backendID int64) bool {
+	if s.stopping.Load() == 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.beats[backendID].Stopping
 }
 
 // Beats are the newest heartbeats by backend.

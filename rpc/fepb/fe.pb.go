@@ -407,7 +407,9 @@ type HeartbeatRequest struct {
 	WalFiles   int64                  `protobuf:"varint,6,opt,name=wal_files,json=walFiles,proto3" json:"wal_files,omitempty"`
 	Tablets    int64                  `protobuf:"varint,7,opt,name=tablets,proto3" json:"tablets,omitempty"`
 	// Partitions whose durable version on this BE grew since the last report.
-	Durable       map[int64]int64 `protobuf:"bytes,8,rep,name=durable,proto3" json:"durable,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Durable map[int64]int64 `protobuf:"bytes,8,rep,name=durable,proto3" json:"durable,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// stopping says that the BE takes no more loads: it ends in order.
+	Stopping      bool `protobuf:"varint,9,opt,name=stopping,proto3" json:"stopping,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -496,6 +498,13 @@ func (x *HeartbeatRequest) GetDurable() map[int64]int64 {
 		return x.Durable
 	}
 	return nil
+}
+
+func (x *HeartbeatRequest) GetStopping() bool {
+	if x != nil {
+		return x.Stopping
+	}
+	return false
 }
 
 type HeartbeatReply struct {
@@ -2010,7 +2019,7 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\n" +
 	"cluster_id\x18\x03 \x01(\tR\tclusterId\x12\x1d\n" +
 	"\n" +
-	"meta_epoch\x18\x04 \x01(\x04R\tmetaEpoch\"\xeb\x02\n" +
+	"meta_epoch\x18\x04 \x01(\x04R\tmetaEpoch\"\x87\x03\n" +
 	"\x10HeartbeatRequest\x12\x1d\n" +
 	"\n" +
 	"backend_id\x18\x01 \x01(\x03R\tbackendId\x12\x1d\n" +
@@ -2024,7 +2033,8 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"totalBytes\x12\x1b\n" +
 	"\twal_files\x18\x06 \x01(\x03R\bwalFiles\x12\x18\n" +
 	"\atablets\x18\a \x01(\x03R\atablets\x12E\n" +
-	"\adurable\x18\b \x03(\v2+.dorisgo.fepb.HeartbeatRequest.DurableEntryR\adurable\x1a:\n" +
+	"\adurable\x18\b \x03(\v2+.dorisgo.fepb.HeartbeatRequest.DurableEntryR\adurable\x12\x1a\n" +
+	"\bstopping\x18\t \x01(\bR\bstopping\x1a:\n" +
 	"\fDurableEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x03R\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"5\n" +
