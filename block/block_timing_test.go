@@ -1,6 +1,7 @@
 package block
 
 import (
+	"fmt"
 	"testing"
 
 	"dorisgo/value"
@@ -133,5 +134,27 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 	row()
 	if n := testing.AllocsPerRun(100, row); n != 0 {
 		t.Errorf("%v allocations for a row", n)
+	}
+}
+
+// BenchmarkTakeBackOne drops the last of many rows with NULLs among them: what a
+// load does with each bad row. Its time must not depend on the rows before.
+func BenchmarkTakeBackOne(b *testing.B) {
+	for _, rows := range []int{1_000, 1_000_000} {
+		b.Run(fmt.Sprint(rows), func(b *testing.B) {
+			blk := New([]value.Type{{Kind: value.Int}})
+			for i := range rows {
+				if i%2 == 0 {
+					blk.Col(0).AppendNull()
+				} else {
+					blk.Col(0).AppendInt64(int64(i))
+				}
+				blk.EndRow()
+			}
+			for b.Loop() {
+				blk.Col(0).AppendInt64(1)
+				blk.Truncate(rows)
+			}
+		})
 	}
 }
