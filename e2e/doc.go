@@ -10,5 +10,6 @@
 // Waits poll with a deadline; there are no fixed sleeps except where a random
 // moment is the point of the test, and its seed is printed. The crash tests run
 // E2E_CRASH_ROUNDS rounds (4 unless set; `make crash` sets 100), from the seed
-// E2E_SEED if that is set.
+// E2E_SEED if that is set. E2E_LOGS names a directory for the logs of failed
+// tests.
 package e2e

@@ -49,9 +49,29 @@ func newProcess(tb testing.TB, name, dir string, args ...string) *process {
 		p.kill()
 		if tb.Failed() {
 			tb.Logf("the log of %s ends with\n%s", name, tail(p.log, 60))
+			keepLog(tb, p.log)
 		}
 	})
 	return p
+}
+
+// keepLog copies a log of a failed test to the directory E2E_LOGS, if that is
+// set.
+func keepLog(tb testing.TB, path string) {
+	tb.Helper()
+	dir := os.Getenv("E2E_LOGS")
+	if dir == "" {
+		return
+	}
+	b, err := os.ReadFile(path)
+	if err == nil {
+		if err = os.MkdirAll(dir, 0o755); err == nil {
+			err = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(tb.Name(), "/", "_")+"."+filepath.Base(path)), b, 0o644)
+		}
+	}
+	if err != nil {
+		tb.Log(err)
+	}
 }
 
 // launch starts the process without waiting until it serves.
