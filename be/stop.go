@@ -2,7 +2,6 @@ package be
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -10,6 +9,11 @@ import (
 )
 
 const (
+	// groupGrace is how long open groups may take to commit. Without a frontend
+	// they cannot: the next start commits them from their WAL.
+	groupGrace = 10 * time.Second
+	// loadGrace is how long FEs' loads that are no group commit may take then.
+	loadGrace = 10 * time.Second
 	// requestGrace is how long requests under way may take to end once the open
 	// groups are committed. An upload whose body is not complete then is cut:
 	// its client was told nothing and sends it again.
@@ -30,20 +34,29 @@ func (n *Node) Stop(ctx context.Context) error {
 	if n.Groups != nil {
 		n.leave(ctx)
 	}
-	var errs []error
-	if n.Groups != nil {
-		if err := n.Groups.Stop(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("group commit: %w", err))
-		}
-	}
-	if left := n.inflight.wait(ctx); left > 0 {
-		n.log.Warn("loads that did not end are given up", "loads", left)
-	}
+	n.stopLoads(ctx)
 	n.stopHTTP(ctx)
 	if n.rpc != nil {
 		n.stopRPC(ctx)
 	}
-	return errors.Join(append(errs, n.close())...)
+	return n.close()
+}
+
+// stopLoads ends what loads are under way. What it has to leave is no failure:
+// acknowledged rows are in a WAL, and everybody else is told.
+func (n *Node) stopLoads(ctx context.Context) {
+	if n.Groups != nil {
+		ctx, cancel := context.WithTimeout(ctx, groupGrace)
+		defer cancel()
+		if err := n.Groups.Stop(ctx); err != nil {
+			n.log.Warn("open groups are left in their WAL, the next start commits them", "err", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, loadGrace)
+	defer cancel()
+	if left := n.inflight.wait(ctx); left > 0 {
+		n.log.Warn("loads that did not end are given up", "loads", left)
+	}
 }
 
 func (n *Node) stopHTTP(ctx context.Context) {

@@ -207,17 +207,21 @@ func TestStopStandalone(t *testing.T) {
 	}
 }
 
-// TestStopCluster: SIGTERM of a BE with work under way, alone and together with
-// its FE.
+// TestStopCluster: SIGTERM of a BE with work under way: alone, together with its
+// FE, and without an FE that could commit its groups.
 func TestStopCluster(t *testing.T) {
 	t.Parallel()
-	for _, both := range []bool{false, true} {
-		t.Run(fmt.Sprintf("FE too %t", both), func(t *testing.T) {
+	for _, frontend := range []string{"stays", "stops too", "is gone"} {
+		t.Run("FE "+frontend, func(t *testing.T) {
+			t.Parallel()
 			c := startCluster(t, 1)
 			p := openWork(t, c.address(""), c.be[0].http)
 			start := time.Now()
+			if frontend == "is gone" {
+				c.fe.kill()
+			}
 			c.be[0].signal(syscall.SIGTERM)
-			if both {
+			if frontend == "stops too" {
 				c.fe.signal(syscall.SIGTERM)
 				if code := c.fe.wait(stopTime); code != 0 {
 					t.Errorf("exit code %d of the FE", code)
@@ -227,8 +231,13 @@ func TestStopCluster(t *testing.T) {
 				t.Errorf("exit code %d of the BE", code)
 			}
 			t.Logf("stopped in %s", time.Since(start).Round(time.Millisecond))
-			p.checkAnswered(!both)
-			if both {
+			switch frontend {
+			case "stays":
+				p.checkAnswered(true)
+			case "stops too":
+				p.checkAnswered(false)
+				c.fe.start()
+			case "is gone":
 				c.fe.start()
 			}
 			c.be[0].start()
