@@ -190,7 +190,7 @@ func median(v []float64) float64 {
 // connections / (latency of one connection alone, which is interval + one
 // commit). ok is false without a result for one connection.
 func Share(r *Result, all []*Result) (share float64, ok bool) {
-	if r.Case.Mode != Sync || !r.Doris {
+	if r.Case.Mode != Sync || !r.Doris || r.Case.Connections == 1 {
 		return 0, false
 	}
 	for _, one := range all {
