@@ -68,6 +68,20 @@ func (l *loads) handle(ctx context.Context, item *bepb.LoadItem, reply func(*bep
 	}()
 }
 
+// Load runs one load for an FE in the same process, on the caller's goroutine:
+// what a load stream does between processes, without its frames. ctx carries the
+// load's deadline.
+func (n *Node) Load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error) {
+	select {
+	case <-n.stopping:
+		return nil, doriserr.New(doriserr.NotAdmitted, "be is stopping")
+	default:
+	}
+	n.inflight.enter()
+	defer n.inflight.leave()
+	return n.loads.load(ctx, item)
+}
+
 func (l *loads) load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error) {
 	t, err := l.table(ctx, item.TableId, item.SchemaVersion)
 	if err != nil {

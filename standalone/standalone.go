@@ -157,6 +157,7 @@ func Start(ctx context.Context, cfg Config) (_ *Standalone, err error) {
 	if err != nil {
 		return nil, err
 	}
+	s.FE.Backends.SetLocal(addr(beRPC), s.BE)
 	return s, nil
 }
 

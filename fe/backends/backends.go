@@ -19,14 +19,28 @@ import (
 type Backends struct {
 	pool *peer.Pool
 
-	mu     sync.Mutex
+	mu     sync.RWMutex
 	loads  map[string]*peer.LoadClient
+	local  map[string]Loader
 	closed bool
+}
+
+// Loader takes loads in this process, on the caller's goroutine; be.Node
+// implements it.
+type Loader interface {
+	Load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error)
+}
+
+// SetLocal makes loads for the BE at an address go to a BE in this process.
+func (b *Backends) SetLocal(addr string, l Loader) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.local[addr] = l
 }
 
 // New returns a Backends over the node's connections.
 func New(pool *peer.Pool) *Backends {
-	return &Backends{pool: pool, loads: map[string]*peer.LoadClient{}}
+	return &Backends{pool: pool, loads: map[string]*peer.LoadClient{}, local: map[string]Loader{}}
 }
 
 // Addr is a BE's gRPC address.
@@ -40,17 +54,27 @@ func (b *Backends) client(be *meta.Backend) (bepb.BackendClient, error) {
 	return bepb.NewBackendClient(conn), nil
 }
 
-// Load sends one load on the BE's stream and waits for its answer.
+// Load sends one load on the BE's stream, or hands it to a BE in this process,
+// and waits for its answer.
 func (b *Backends) Load(ctx context.Context, be *meta.Backend, item *bepb.LoadItem) (*bepb.LoadReply, error) {
-	c, err := b.stream(be)
-	if err != nil {
-		return nil, err
+	addr := Addr(be)
+	b.mu.RLock()
+	local, c := b.local[addr], b.loads[addr]
+	b.mu.RUnlock()
+	if local != nil {
+		return local.Load(ctx, item)
+	}
+	if c == nil {
+		var err error
+		if c, err = b.open(addr, be); err != nil {
+			return nil, err
+		}
 	}
 	return c.Send(ctx, item)
 }
 
-func (b *Backends) stream(be *meta.Backend) (*peer.LoadClient, error) {
-	addr := Addr(be)
+// open starts the load stream to a BE.
+func (b *Backends) open(addr string, be *meta.Backend) (*peer.LoadClient, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
