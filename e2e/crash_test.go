@@ -69,8 +69,8 @@ type crashed struct {
 	tb      testing.TB
 	address client.Address
 	wals    func(testing.TB) []string
-	// metrics are the addresses of the BEs' HTTP.
-	metrics func() []int
+	// http are the ports of the BEs' HTTP.
+	http func() []int
 	// seen are the rows of each finished round.
 	seen []int64
 	sums []int64
@@ -85,7 +85,7 @@ func (c *crashed) settle(round int, l *ledger) []int64 {
 	eventually(c.tb, settleTime, fmt.Sprintf("round %d: acknowledged rows are there and WALs gone", round), func() (bool, string) {
 		left := c.wals(c.tb)
 		var err error
-		if ids, err = roundIDs(s, round); err != nil {
+		if ids, err = idsOf(s, round); err != nil {
 			return false, err.Error()
 		}
 		wrong, missing := l.check(ids)
@@ -139,7 +139,7 @@ func (c *crashed) finish() {
 		left := c.wals(c.tb)
 		return len(left) == 0, fmt.Sprint(left)
 	})
-	for _, port := range c.metrics() {
+	for _, port := range c.http() {
 		eventually(c.tb, settleTime, "no WAL is counted", func() (bool, string) {
 			n := metric(c.tb, port, "doris_be_wal_total_count")
 			return n == "0", n
@@ -150,8 +150,8 @@ func (c *crashed) finish() {
 	}
 }
 
-// roundIDs are the ids that a round has in all tables.
-func roundIDs(s *session, round int) ([]int64, error) {
+// idsOf are the ids that a round has in all tables.
+func idsOf(s *session, round int) ([]int64, error) {
 	var ids []int64
 	for _, t := range crashTables {
 		rows, err := s.try(fmt.Sprintf("SELECT id, note FROM crash.%s WHERE round = %d", t, round))
@@ -211,11 +211,11 @@ func TestCrashStandalone(t *testing.T) {
 	t.Parallel()
 	a := startAlone(t)
 	createCrashTables(connect(t, a.address("")), 1)
-	c := &crashed{tb: t, address: a.address("crash"), wals: a.wals, metrics: func() []int { return []int{a.beHTTP} }}
+	c := &crashed{tb: t, address: a.address("crash"), wals: a.wals, http: func() []int { return []int{a.beHTTP} }}
 	s := seed(t)
 	r := rand.New(rand.NewPCG(s, 0))
 	for round := range rounds(t) {
-		w := startWorkload(t, s, round, c.address, false, crashTables...)
+		w := startWorkload(t, s, round, c.address, c.http(), false, crashTables...)
 		time.Sleep(50*time.Millisecond + upTo(r, 700*time.Millisecond)) // the moment of the crash
 		a.kill()
 		w.stop()
@@ -248,11 +248,11 @@ func testCrashNode(t *testing.T, victim func(*cluster, *rand.Rand) *process) {
 	// Groups that lost a replica are replayed: soon, for a test.
 	cl := startCluster(t, 2, "group_commit_replay_wal_retry_interval_seconds = 1")
 	createCrashTables(connect(t, cl.address("")), 4)
-	c := &crashed{tb: t, address: cl.address("crash"), wals: cl.wals, metrics: func() []int { return []int{cl.be[0].http, cl.be[1].http} }}
+	c := &crashed{tb: t, address: cl.address("crash"), wals: cl.wals, http: func() []int { return []int{cl.be[0].http, cl.be[1].http} }}
 	s := seed(t)
 	r := rand.New(rand.NewPCG(s, 0))
 	for round := range rounds(t) {
-		w := startWorkload(t, s, round, c.address, true, crashTables...)
+		w := startWorkload(t, s, round, c.address, c.http(), true, crashTables...)
 		p := victim(cl, r)
 		time.Sleep(100*time.Millisecond + upTo(r, 500*time.Millisecond)) // the moment of the crash
 		p.kill()

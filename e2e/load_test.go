@@ -94,11 +94,19 @@ type workload struct {
 	wg   sync.WaitGroup
 }
 
-const clients = 50
+const (
+	// clients speak the MySQL protocol, loaders send Stream Loads.
+	clients = 50
+	loaders = 4
+	// clientIDs and roundIDs are how many ids a client and a round may use.
+	clientIDs = 1_000_000
+	roundIDs  = 100 * clientIDs
+)
 
 // startWorkload starts the clients: 70 % async, 20 % sync, 10 % without group
-// commit; half of each in text, half prepared.
-func startWorkload(tb testing.TB, seed uint64, round int, a client.Address, reconnect bool, tables ...string) *workload {
+// commit; half of each in text, half prepared; and loaders at the BEs' HTTP
+// ports, async and sync.
+func startWorkload(tb testing.TB, seed uint64, round int, a client.Address, http []int, reconnect bool, tables ...string) *workload {
 	tb.Helper()
 	w := &workload{address: a, tables: tables, round: round, ledger: &ledger{}, reconnect: reconnect}
 	w.ctx, w.stop = context.WithCancel(context.Background())
@@ -113,9 +121,16 @@ func startWorkload(tb testing.TB, seed uint64, round int, a client.Address, reco
 		}
 		in := &inserter{
 			workload: w, mode: mode, prepared: c/10%2 == 0, table: tables[c%len(tables)],
-			next: int64(round)*clients*1_000_000 + int64(c)*1_000_000, rand: rand.New(rand.NewPCG(seed, uint64(round*clients+c))),
+			next: int64(round)*roundIDs + int64(c)*clientIDs, rand: rand.New(rand.NewPCG(seed, uint64(round*clients+c))),
 		}
-		w.wg.Go(in.run)
+		w.wg.Go(func() { in.run(in.connection) })
+	}
+	for c := range loaders {
+		in := &inserter{
+			workload: w, mode: []string{"async_mode", "sync_mode"}[c%2], table: tables[c/2%len(tables)],
+			next: int64(round)*roundIDs + int64(clients+c)*clientIDs, rand: rand.New(rand.NewPCG(seed, uint64(round*clients+c)+1<<32)),
+		}
+		w.wg.Go(func() { in.run(func() { in.loads(http[c%len(http)]) }) })
 	}
 	return w
 }
@@ -146,9 +161,9 @@ type inserter struct {
 }
 
 // run inserts over one connection after the other.
-func (in *inserter) run() {
+func (in *inserter) run(connection func()) {
 	for in.ctx.Err() == nil {
-		in.connection()
+		connection()
 		if !in.reconnect {
 			return
 		}
@@ -171,25 +186,60 @@ func (in *inserter) connection() {
 	defer conn.Close()
 	stmts := map[int]*sql.Stmt{}
 	for in.ctx.Err() == nil {
-		rows := 1 + in.rand.IntN(3)
-		e := &entry{first: in.next, rows: rows, what: fmt.Sprintf("%s, prepared %t, %s", in.mode, in.prepared, in.table)}
-		in.next += int64(rows)
-		in.ledger.add(e)
-		if err := in.insert(conn, stmts, e); err != nil {
-			in.ledger.mu.Lock()
-			e.err = err.Error()
-			in.ledger.mu.Unlock()
+		e := in.entry(fmt.Sprintf("%s, prepared %t, %s", in.mode, in.prepared, in.table))
+		err := in.insert(conn, stmts, e)
+		in.answered(e, err)
+		if err != nil {
 			if _, ok := errors.AsType[*mysql.MySQLError](err); !ok {
 				return
 			}
 			// The server answers, so it is worth another statement.
 			time.Sleep(5 * time.Millisecond)
-			continue
 		}
-		in.ledger.mu.Lock()
-		e.acked = true
-		in.ledger.mu.Unlock()
-		in.ledger.acked.Add(1)
+	}
+}
+
+// entry is the next statement, in the ledger before it is sent.
+func (in *inserter) entry(what string) *entry {
+	e := &entry{first: in.next, rows: 1 + in.rand.IntN(3), what: what}
+	in.next += int64(e.rows)
+	in.ledger.add(e)
+	return e
+}
+
+func (in *inserter) answered(e *entry, err error) {
+	in.ledger.mu.Lock()
+	defer in.ledger.mu.Unlock()
+	if err != nil {
+		e.err = err.Error()
+		return
+	}
+	e.acked = true
+	in.ledger.acked.Add(1)
+}
+
+// loads sends Stream Loads until the BE does not answer or the workload stops.
+func (in *inserter) loads(port int) {
+	for in.ctx.Err() == nil {
+		e := in.entry(in.mode + ", Stream Load, " + in.table)
+		var b strings.Builder
+		for id := e.first; id < e.first+int64(e.rows); id++ {
+			fmt.Fprintf(&b, "%d,%d,note %d\n", id, in.round, id)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), statementTime)
+		r, err := streamLoad(ctx, port, "crash", in.table, strings.NewReader(b.String()), "column_separator", ",", "group_commit", in.mode)
+		cancel()
+		lost := err != nil
+		if err == nil && r.Status != "Success" {
+			err = fmt.Errorf("%s: %s", r.Status, r.Message)
+		}
+		in.answered(e, err)
+		if lost {
+			return
+		}
+		if err != nil {
+			time.Sleep(5 * time.Millisecond)
+		}
 	}
 }
 
