@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -262,6 +264,33 @@ func TestWrongDirectories(t *testing.T) {
 	if got := connect(t, a.address("db")).value("SELECT id FROM t"); got != "7" {
 		t.Errorf("id = %s", got)
 	}
+}
+
+// TestAcceptLoss: a lost WAL directory stops the start, which names the way out;
+// that way works.
+func TestAcceptLoss(t *testing.T) {
+	t.Parallel()
+	a := startAlone(t)
+	s := connect(t, a.address(""))
+	createT(s, "")
+	s.run("INSERT INTO db.t (id) VALUES (7)")
+	a.stop()
+	if err := os.RemoveAll(filepath.Join(a.dir, "be", "wal")); err != nil {
+		t.Fatal(err)
+	}
+	flag := regexp.MustCompile("--accept-loss=[0-9a-f-]+").FindString(a.fails(1))
+	if flag == "" {
+		t.Fatal("the refusal names no --accept-loss")
+	}
+	sound := a.args
+	a.args = append(slices.Clone(sound), flag)
+	a.start()
+	if got := connect(t, a.address("db")).value("SELECT id FROM t"); got != "7" {
+		t.Errorf("id = %s", got)
+	}
+	a.stop()
+	a.args = sound
+	a.start()
 }
 
 func writeFile(tb testing.TB, path string, b []byte) {

@@ -52,6 +52,8 @@ type Config struct {
 	// WaitGroups is wait_internal_group_commit_finish; nil is false.
 	WaitGroups func() bool
 	Token      string
+	// AcceptLoss are UUIDs of directories whose loss is accepted.
+	AcceptLoss []string
 	// FEHTTP and BEHTTP make the HTTP handlers.
 	FEHTTP func(*fe.Node) (http.Handler, error)
 	BEHTTP func(*be.Node) (http.Handler, error)
@@ -152,7 +154,7 @@ func Start(ctx context.Context, cfg Config) (_ *Standalone, err error) {
 	s.BE, err = be.Start(ctx, be.Config{
 		Roots: []string{root}, WALDirs: walDirs, Host: cfg.Host, HeartbeatPort: beBeat, RPC: beListener, RPCPort: beRPC, HTTP: beHTTP,
 		Leader: peer.NewLeader(s.pool, []string{addr(feRPC)}), Pool: s.pool, Token: cfg.Token, Version: cfg.Version, Logger: cfg.Logger.With("node", "be"),
-		WAL: cfg.WAL, Groups: cfg.Groups, Storage: cfg.Storage, Duck: dc, FlushMemory: cfg.FlushMemory, WaitGroups: cfg.WaitGroups, NewHTTP: cfg.BEHTTP,
+		WAL: cfg.WAL, Groups: cfg.Groups, Storage: cfg.Storage, Duck: dc, FlushMemory: cfg.FlushMemory, WaitGroups: cfg.WaitGroups, NewHTTP: cfg.BEHTTP, AcceptLoss: cfg.AcceptLoss,
 	})
 	if err != nil {
 		return nil, err

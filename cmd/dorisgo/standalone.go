@@ -21,7 +21,7 @@ import (
 type standaloneFlags struct {
 	dir                 string
 	mysql, feHTTP, http int
-	sets                []string
+	sets, acceptLoss    []string
 	hints               bool
 }
 
@@ -36,6 +36,7 @@ func standaloneCommand() *cobra.Command {
 	c.Flags().IntVar(&f.feHTTP, "fe-http-port", 8030, "port of the frontend's HTTP; 0 is any free one")
 	c.Flags().IntVar(&f.http, "be-http-port", 8040, "port of the backend's HTTP; 0 is any free one")
 	c.Flags().StringArrayVar(&f.sets, "set", nil, "key=value of fe.conf or be.conf; may be repeated")
+	c.Flags().StringArrayVar(&f.acceptLoss, "accept-loss", nil, "UUID of a directory whose loss is accepted; may be repeated")
 	c.Flags().BoolVar(&f.hints, "hints", false, "print how to connect and what to try")
 	if err := c.MarkFlagRequired("data-dir"); err != nil {
 		panic(err) // the flag is defined above
@@ -94,7 +95,7 @@ func runStandalone(cmd *cobra.Command, f standaloneFlags) error {
 	cfg := standalone.Config{
 		DataDir: dir, Host: host, MySQLPort: f.mysql, FEHTTPPort: f.feHTTP, BEHTTPPort: f.http, Version: version.Version, Logger: log,
 		Raft: rc, Protocol: protocol(fc, log), Settings: feSettings{fc}, Limits: limits(fc), ClusterConfig: clusterConfig(fc), Audit: auditor, WALDirs: bc.WALPath.List(";"),
-		WAL: b.WAL, Groups: b.Groups, Storage: b.Storage, Duck: b.Duck, FlushMemory: b.FlushMemory, WaitGroups: b.WaitGroups, Token: fc.ClusterToken.Get(),
+		WAL: b.WAL, Groups: b.Groups, Storage: b.Storage, Duck: b.Duck, FlushMemory: b.FlushMemory, WaitGroups: b.WaitGroups, Token: fc.ClusterToken.Get(), AcceptLoss: f.acceptLoss,
 		FEHTTP: feHTTP(fc, log), BEHTTP: beHTTP(bc, log),
 	}
 	ctx := cmd.Context()
