@@ -72,13 +72,14 @@ func (l *loads) handle(ctx context.Context, item *bepb.LoadItem, reply func(*bep
 // what a load stream does between processes, without its frames. ctx carries the
 // load's deadline.
 func (n *Node) Load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error) {
+	// Counted first: what finds the node running is waited for by Stop.
+	n.inflight.enter()
+	defer n.inflight.leave()
 	select {
 	case <-n.stopping:
 		return nil, doriserr.New(doriserr.NotAdmitted, "be is stopping")
 	default:
 	}
-	n.inflight.enter()
-	defer n.inflight.leave()
 	return n.loads.load(ctx, item)
 }
 
