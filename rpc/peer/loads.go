@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 
@@ -167,6 +168,9 @@ func (c *LoadClient) send(ctx context.Context, stream bepb.Backend_LoadClient) e
 				return ctx.Err()
 			case <-c.wake:
 			}
+			// Sessions that are ready to run add theirs first: the frame's cost
+			// is shared by more loads, and nobody waits for a timer.
+			runtime.Gosched()
 			continue
 		}
 		if err := stream.Send(&frame); err != nil {
@@ -346,6 +350,8 @@ func (r *replier) run(ctx context.Context, stream bepb.Backend_LoadServer) error
 		case <-stopping:
 			stopping, last = nil, true
 		case <-r.wake:
+			// One fsync wakes many loads at once: let them all answer.
+			runtime.Gosched()
 		}
 		r.mu.Lock()
 		frame.Replies, r.ready = r.ready, frame.Replies[:0]
