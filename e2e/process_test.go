@@ -117,16 +117,6 @@ func (p *process) waitReady() {
 	}
 }
 
-// port is a value of the ready line, such as mysql=39641.
-func (p *process) port(key string) int {
-	p.tb.Helper()
-	n, err := strconv.Atoi(p.out.value(key))
-	if err != nil {
-		p.tb.Fatalf("%s: %s= in the ready line %q: %s", p.name, key, p.out.text(), err)
-	}
-	return n
-}
-
 // kill is kill -9, and the end of the process. A process that does not run is
 // left alone.
 func (p *process) kill() {
@@ -209,21 +199,6 @@ func (r *readyLine) Write(b []byte) (int, error) {
 			return len(b), nil
 		}
 	}
-}
-
-func (r *readyLine) text() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.line
-}
-
-func (r *readyLine) value(key string) string {
-	for _, f := range strings.Fields(r.text()) {
-		if k, v, ok := strings.Cut(f, "="); ok && k == key {
-			return v
-		}
-	}
-	return ""
 }
 
 // tail is the last lines of a file.

@@ -55,6 +55,7 @@ func loadBE(file string, sets []string) (*conf.BE, []string, error) {
 }
 
 func runBE(cmd *cobra.Command, file string, sets, accept []string) error {
+	spareProcs()
 	c, warnings, err := loadBE(file, sets)
 	if err != nil {
 		return err

@@ -51,6 +51,7 @@ func loadFE(file string, sets []string) (*conf.FE, []string, error) {
 }
 
 func runFE(cmd *cobra.Command, file string, sets []string) (err error) {
+	spareProcs()
 	c, warnings, err := loadFE(file, sets)
 	if err != nil {
 		return err

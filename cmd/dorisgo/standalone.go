@@ -67,6 +67,7 @@ func standaloneConf(sets []string) (*conf.FE, *conf.BE, error) {
 }
 
 func runStandalone(cmd *cobra.Command, f standaloneFlags) error {
+	spareProcs()
 	fc, bc, err := standaloneConf(f.sets)
 	if err != nil {
 		return err
