@@ -39,8 +39,9 @@ clients: build
 
 ## bench: the benchmarks behind docs/benchmarks.md.
 bench: build
-	go test -run '^$$' -bench . -benchtime 1s ./value/... ./block/... ./sql/insert/... ./load/... ./groupcommit/... ./storage/... ./fe/mysql/...
+	go test -run '^$$' -bench . -benchtime 1s ./value/... ./block/... ./sql/insert/... ./load/... ./groupcommit/... ./storage/... ./fe/mysql/... ./bench/
 	./bin/dorisgo bench ingest --standalone
+	./bench/compare_mariadb.sh
 
 ## lint: golangci-lint at the version pinned in tools/lint.
 lint:
