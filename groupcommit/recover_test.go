@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"dorisgo/block"
@@ -129,8 +130,16 @@ func TestRecoverStates(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
 				wantRows(t, f, 1, append(slices.Clone(tc.rows), 100)...)
-				if aside != tc.aside {
-					t.Errorf("set aside as %q, want %q", aside, tc.aside)
+				if in := reasonInTmp(t, fs); in != tc.aside {
+					t.Errorf("set aside as %q, want %q", in, tc.aside)
+				}
+				told := tc.aside
+				if told == wal.NoHeader { // a kill may leave one: no person must look
+					told = ""
+				}
+				quarantined := n.Counters().Quarantined.Load()
+				if aside != told || (quarantined == 1) != (told != "") {
+					t.Errorf("told %q, want %q; %d are counted", aside, told, quarantined)
 				}
 				if _, err := fs.Stat(path); (err == nil) != tc.kept {
 					t.Errorf("file in place: %v", err)
@@ -147,6 +156,19 @@ func TestRecoverStates(t *testing.T) {
 			})
 		})
 	}
+}
+
+// reasonInTmp reads why the only file in tmp was set aside; "" if none was.
+func reasonInTmp(t *testing.T, fs vfs.FS) wal.Reason {
+	t.Helper()
+	names, err := fs.List("/wal/tmp")
+	if err != nil && !oserror.IsNotExist(err) || len(names) > 1 {
+		t.Fatalf("tmp: %v %v", names, err)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return wal.Reason(names[0][strings.LastIndexByte(names[0], '.')+1:])
 }
 
 // TestFaultDuringRecovery: begins, take-overs and everything else fail for a

@@ -366,11 +366,17 @@ func (m *Manager) lose(g *group, reason wal.Reason, detail error) error {
 	return errGone
 }
 
-// setAside moves a WAL to tmp and says so; it does not come back by itself.
+// setAside moves a WAL to tmp and says so; it does not come back by itself. A
+// file without a header is nothing a person must look into: any kill may come
+// between the file's creation and its header, before the first acknowledgement.
 func (m *Manager) setAside(g *group, reason wal.Reason, detail error) error {
 	to, err := m.wals.Quarantine(g.path, reason)
 	if err != nil {
 		return err
+	}
+	if reason == wal.NoHeader {
+		m.log.Warn("wal file without a header set aside: nothing was acknowledged from it", "table_id", g.t.id, "txn_id", g.txn.ID, "label", g.label, "path", to)
+		return nil
 	}
 	m.counters.Quarantined.Add(1)
 	m.log.Error("wal file set aside", "table_id", g.t.id, "txn_id", g.txn.ID, "label", g.label, "path", to, "reason", string(reason), "err", detail)

@@ -36,7 +36,8 @@ type Counters struct {
 	// Parked are async groups handed to replay; Replayed are those committed
 	// by it, those of earlier lives included; ReplayFailures are attempts.
 	Parked, Replayed, ReplayFailures atomic.Int64
-	// Quarantined are WALs set aside, Torn those with a torn tail.
+	// Quarantined are WALs set aside, but for those that a crash left without a
+	// header; Torn those with a torn tail.
 	Quarantined, Torn atomic.Int64
 }
 
@@ -63,7 +64,8 @@ type Events struct {
 	Parked func(g GroupInfo, err error)
 	// ReplayFailed: one more attempt failed; the next is at next.
 	ReplayFailed func(g GroupInfo, err error, next time.Time)
-	// Quarantined: a WAL was set aside at path. A person should know.
+	// Quarantined: a WAL was set aside at path. A person should know. Not told
+	// of a file without a header, which no load was ever acknowledged from.
 	Quarantined func(path string, reason wal.Reason, detail error)
 	// Torn: a WAL ends in an unfinished frame; what precedes it is replayed.
 	Torn func(path string, detail error)

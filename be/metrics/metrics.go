@@ -106,7 +106,7 @@ var (
 	walFailDesc  = prometheus.NewDesc("dorisgo_be_wal_failures_total", "WAL files that died of a write or fsync error.", nil, nil)
 	filesDesc    = prometheus.NewDesc("doris_be_wal_files", "WAL files by table, all states.", []string{"table_id"}, nil)
 	replayFail   = prometheus.NewDesc("doris_be_wal_replay_failures_total", "Attempts to replay a WAL that failed.", nil, nil)
-	quarantined  = prometheus.NewDesc("doris_be_wal_quarantined_total", "WAL files that were set aside.", nil, nil)
+	quarantined  = prometheus.NewDesc("doris_be_wal_quarantined_total", "WAL files that were set aside, but for those that a crash left without a header.", nil, nil)
 	totalDesc    = prometheus.NewDesc("doris_be_wal_total_count", "WAL files of all tables.", nil, nil)
 )
 
