@@ -81,6 +81,16 @@ func (c *cluster) address(db string) client.Address {
 	return client.Address{Host: "127.0.0.1", Port: c.mysql, User: "root", DB: db}
 }
 
+// aside are the WALs of all BEs that a person must look at.
+func (c *cluster) aside(tb testing.TB) []string {
+	tb.Helper()
+	var out []string
+	for _, b := range c.be {
+		out = append(out, asideFiles(tb, b.root+".wal")...)
+	}
+	return out
+}
+
 // wals are the WALs of all BEs.
 func (c *cluster) wals(tb testing.TB) []string {
 	tb.Helper()

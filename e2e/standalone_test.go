@@ -67,6 +67,25 @@ func walFiles(tb testing.TB, dir string) []string {
 	return out
 }
 
+// aside are the WALs that a person must look at.
+func (a *alone) aside(tb testing.TB) []string {
+	return asideFiles(tb, filepath.Join(a.dir, "be", "wal"))
+}
+
+// asideFiles are the WALs that were set aside in a WAL directory, but for what
+// any kill may leave: a file without a header, and one with a torn tail whose
+// other frames were replayed.
+func asideFiles(tb testing.TB, dir string) []string {
+	tb.Helper()
+	var out []string
+	for _, f := range filesBelow(tb, dir) {
+		if ext := filepath.Ext(f); filepath.Dir(f) == filepath.Join(dir, "tmp") && ext != ".noheader" && ext != ".torn" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // filesBelow are the plain files below a directory; what goes away meanwhile is
 // left out.
 func filesBelow(tb testing.TB, dir string) []string {

@@ -252,7 +252,7 @@ func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	a := startAlone(t)
 	createCrashTables(connect(t, a.address("")), 2)
-	c := &crashed{tb: t, address: a.address("crash"), wals: a.wals, http: func() []int { return []int{a.beHTTP} }}
+	c := &crashed{tb: t, address: a.address("crash"), wals: a.wals, aside: a.aside, http: func() []int { return []int{a.beHTTP} }}
 	s := seed(t)
 	for round := range rounds(t) {
 		w := startWorkload(t, s, round, c.address, c.http(), false, crashTables...)
