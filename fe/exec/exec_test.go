@@ -30,6 +30,7 @@ type world struct {
 	targets []int64
 	leaving int64
 	load    func(n int, item *bepb.LoadItem) (*bepb.LoadReply, error)
+	query   error
 }
 
 func (w *world) View(f func(*meta.State)) {
@@ -44,7 +45,7 @@ func (w *world) IsLeader() bool                            { return true }
 func (w *world) List() [][2]string                         { return nil }
 func (w *world) Set(string, string) error                  { return nil }
 func (w *world) Query(context.Context, *meta.Backend, *bepb.QueryRequest) (bepb.Backend_QueryClient, error) {
-	return nil, doriserr.New(doriserr.NoBackend, "No alive backend")
+	return nil, w.query
 }
 func (w *world) Status(context.Context, *meta.Backend) (*bepb.StatusReply, error) {
 	return &bepb.StatusReply{}, nil
@@ -317,6 +318,22 @@ func TestTabletsSpreadOverBackends(t *testing.T) {
 	}
 	if _, err := run(`CREATE TABLE r (id INT) DUPLICATE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 17`); err == nil {
 		t.Error("more buckets than the limit were taken")
+	}
+}
+
+// TestAQueryNamesWhatCannotBeRead: the BE that runs a query died and is not yet
+// known to be dead.
+func TestAQueryNamesWhatCannotBeRead(t *testing.T) {
+	w, session := start(t)
+	run := session("root")
+	must(t, run, "CREATE DATABASE db", "CREATE TABLE db.t (a INT) DUPLICATE KEY(a) DISTRIBUTED BY HASH(a) BUCKETS 1")
+	var tablet *meta.Tablet
+	w.View(func(st *meta.State) { tablet = st.Tables(0)[0].Partitions[0].Tablets[0] })
+	w.query = doriserr.New(doriserr.Unknown, "connection refused")
+	_, err := run("SELECT a FROM db.t")
+	want := fmt.Sprintf("tablet %d of table t cannot be read: backend %d (be", tablet.ID, tablet.Replicas[0].BackendID)
+	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("%v, want %q", err, want)
 	}
 }
 

@@ -111,11 +111,11 @@ func (s *Session) runQuery(ctx context.Context, id [16]byte, tr *translate.Trans
 	}
 	stream, err := s.srv.Backends.Query(ctx, p.Coordinator, p.Request)
 	if err != nil {
-		return -1, err
+		return -1, queryError(tr, p, err)
 	}
 	head, err := stream.Recv()
 	if err != nil {
-		return -1, queryError(p.Coordinator, err)
+		return -1, queryError(tr, p, err)
 	}
 	types, cols := resultColumns(tr, head)
 	if err := w.Columns(cols); err != nil {
@@ -128,7 +128,7 @@ func (s *Session) runQuery(ctx context.Context, id [16]byte, tr *translate.Trans
 			return rows, w.End(0)
 		}
 		if err != nil {
-			return rows, queryError(p.Coordinator, err)
+			return rows, queryError(tr, p, err)
 		}
 		b.Reset()
 		if _, err := block.DecodeAppend(b, chunk.Block); err != nil {
@@ -142,13 +142,23 @@ func (s *Session) runQuery(ctx context.Context, id [16]byte, tr *translate.Trans
 }
 
 // queryError is a failure of a query: nothing was changed, so that a broken
-// connection is no doubt but a failure.
-func queryError(be *meta.Backend, err error) error {
+// connection is no doubt but a failure. The BE that ran the query read tablets
+// of its own: one of them is named, like a tablet of a BE known to be dead.
+func queryError(tr *translate.Translated, p *plan.Plan, err error) error {
 	err = doriserr.FromStatus(err)
-	if doriserr.Is(err, doriserr.Unknown) {
-		return doriserr.New(doriserr.Internal, "backend %d (%s), which ran the query, failed: %s", be.ID, be.Host, err)
+	if !doriserr.Is(err, doriserr.Unknown) {
+		return err
 	}
-	return err
+	be := p.Coordinator
+	for i, t := range p.Request.Tables {
+		for _, tablet := range t.Tablets {
+			if tablet.BackendId == be.ID {
+				return doriserr.New(doriserr.Internal, "tablet %d of table %s cannot be read: backend %d (%s) failed: %s",
+					tablet.TabletId, tr.Tables[i].Table.Name, be.ID, be.Host, err)
+			}
+		}
+	}
+	return doriserr.New(doriserr.Internal, "backend %d (%s), which ran the query, failed: %s", be.ID, be.Host, err)
 }
 
 // resultColumns are the columns by what the engine gave, with the names and

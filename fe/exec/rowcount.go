@@ -27,11 +27,11 @@ func (s *Server) RowCount(ctx context.Context, db, table string) (int64, error) 
 	}
 	stream, err := s.Backends.Query(ctx, p.Coordinator, p.Request)
 	if err != nil {
-		return 0, err
+		return 0, queryError(tr, p, err)
 	}
 	head, err := stream.Recv()
 	if err != nil {
-		return 0, queryError(p.Coordinator, err)
+		return 0, queryError(tr, p, err)
 	}
 	types, _ := resultColumns(tr, head)
 	b := block.New(types)
@@ -41,7 +41,7 @@ func (s *Server) RowCount(ctx context.Context, db, table string) (int64, error) 
 			break
 		}
 		if err != nil {
-			return 0, queryError(p.Coordinator, err)
+			return 0, queryError(tr, p, err)
 		}
 		if _, err := block.DecodeAppend(b, chunk.Block); err != nil {
 			return 0, err
