@@ -24,7 +24,7 @@ var (
 	// ErrNoHeader: the file ends before its header is complete. No load was
 	// ever acknowledged from it.
 	ErrNoHeader = errors.New("wal: file has no complete header")
-	// ErrVersion: the file was written by a later version of the format.
+	// ErrVersion: the file or directory was written by a later version of the format.
 	ErrVersion = errors.New("wal: unknown format version")
 )
 

@@ -16,6 +16,9 @@ import (
 const (
 	identityFile = "IDENTITY"
 	lockFile     = "LOCK"
+	// identityVersion stands in the first line of the IDENTITY file. That line
+	// and the checksum's stay where they are in every version.
+	identityVersion = 1
 )
 
 // dir is one WAL directory.
@@ -143,11 +146,16 @@ func readIdentity(fs vfs.FS, dir string) (identity, error) {
 		return identity{}, err
 	}
 	text, sum, ok := strings.Cut(string(b), "crc32c ")
-	var id identity
 	var crc uint32
-	_, err1 := fmt.Sscanf(sum, "%08x\n", &crc)
-	_, err2 := fmt.Sscanf(text, "dorisgo wal directory 1\nuuid %s\nboot_epoch %d\n", &id.uuid, &id.bootEpoch)
-	if !ok || err1 != nil || err2 != nil || crc != crc32.Checksum([]byte(text), castagnoli) {
+	if _, err := fmt.Sscanf(sum, "%08x\n", &crc); !ok || err != nil || crc != crc32.Checksum([]byte(text), castagnoli) {
+		return identity{}, fmt.Errorf("%s file is damaged", identityFile)
+	}
+	var id identity
+	var version int
+	if n, err := fmt.Sscanf(text, "dorisgo wal directory %d\nuuid %s\nboot_epoch %d\n", &version, &id.uuid, &id.bootEpoch); n > 0 && version > identityVersion {
+		return identity{}, fmt.Errorf("%w: %s has format version %d, newer than %d: start a newer dorisgo on this directory",
+			ErrVersion, identityFile, version, identityVersion)
+	} else if err != nil || version != identityVersion {
 		return identity{}, fmt.Errorf("%s file is damaged", identityFile)
 	}
 	return id, nil
@@ -155,7 +163,7 @@ func readIdentity(fs vfs.FS, dir string) (identity, error) {
 
 // writeIdentity replaces the file in one step, durably.
 func writeIdentity(fs vfs.FS, dir string, id identity) error {
-	text := fmt.Sprintf("dorisgo wal directory 1\nuuid %s\nboot_epoch %d\n", id.uuid, id.bootEpoch)
+	text := fmt.Sprintf("dorisgo wal directory %d\nuuid %s\nboot_epoch %d\n", identityVersion, id.uuid, id.bootEpoch)
 	text += fmt.Sprintf("crc32c %08x\n", crc32.Checksum([]byte(text), castagnoli))
 	path := fs.PathJoin(dir, identityFile)
 	f, err := fs.Create(path+".new", category)

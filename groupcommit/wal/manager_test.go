@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,6 +117,17 @@ func TestIdentity(t *testing.T) {
 	writeFile(t, fs, "/a/IDENTITY", []byte("dorisgo wal directory 1\nuuid x\nboot_epoch 5\ncrc32c 00000000\n"))
 	if _, err := Open(fs, []string{"/a"}, Options{}); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Fatalf("damaged identity: %v", err)
+	}
+	// A newer format is named, and needs no damage to be refused.
+	text := "dorisgo wal directory 2\nwhatever comes then\n"
+	newer := text + fmt.Sprintf("crc32c %08x\n", crc32.Checksum([]byte(text), castagnoli))
+	writeFile(t, fs, "/a/IDENTITY", []byte(newer))
+	if _, err := Open(fs, []string{"/a"}, Options{}); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "format version 2") || !strings.Contains(err.Error(), "newer dorisgo") {
+		t.Fatalf("newer identity: %v", err)
+	}
+	writeFile(t, fs, "/a/IDENTITY", []byte(strings.Replace(newer, "what", "that", 1)))
+	if _, err := Open(fs, []string{"/a"}, Options{}); errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "damaged") {
+		t.Fatalf("damaged newer identity: %v", err)
 	}
 	// Files without an identity: some other volume, or half of ours.
 	if err := errors.Join(fs.MkdirAll("/c/11/22", 0o755)); err != nil {
