@@ -59,6 +59,8 @@ const (
 	GroupCommitInsert
 	UserExists
 	Conflict
+	// NoDatabaseToDrop: DROP DATABASE has an error code of its own.
+	NoDatabaseToDrop
 )
 
 type row struct {
@@ -118,6 +120,7 @@ var table = map[Kind]row{
 	GroupCommitInsert:  {"group_commit_insert", 5025, "HY000", "INTERNAL_ERROR", false},
 	UserExists:         {"user_exists", 1396, "HY000", "ALREADY_EXIST", false},
 	Conflict:           {"conflict", 1105, "HY000", "INTERNAL_ERROR", false},
+	NoDatabaseToDrop:   {"no_database_to_drop", 1008, "HY000", "ANALYSIS_ERROR", false},
 }
 
 // String is the kind's name in logs and metrics.

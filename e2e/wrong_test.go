@@ -75,7 +75,7 @@ func TestWrongStatements(t *testing.T) {
 		{"UPDATE t SET n = 1", 0, []string{"UPDATE"}},
 		{"DELETE FROM t WHERE id = 1", 0, []string{"DELETE"}},
 		{"DROP TABLE nosuch", 1051, []string{"nosuch"}},
-		{"DROP DATABASE nosuch", 0, []string{"nosuch"}},
+		{"DROP DATABASE nosuch", 1008, []string{"nosuch"}},
 		{"CREATE DATABASE db", 1007, []string{"db"}},
 		{"CREATE TABLE t (id INT) DUPLICATE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 1", 1050, []string{"'t'"}},
 		{"SET group_commit = bogus", 1231, []string{"group_commit", "bogus"}},

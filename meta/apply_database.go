@@ -43,7 +43,7 @@ func (s *State) dropDatabase(c *DropDatabase) (Result, error) {
 		if c.IfExists {
 			return Result{}, nil
 		}
-		return Result{}, doriserr.New(doriserr.UnknownDatabase, "Can't drop database '%s'; database doesn't exist", c.Name)
+		return Result{}, doriserr.New(doriserr.NoDatabaseToDrop, "Can't drop database '%s'; database doesn't exist", c.Name)
 	}
 	for _, t := range s.Tables(d.ID) {
 		s.recycle(t, d.Name, c.Force, c.WallMs)

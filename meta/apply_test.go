@@ -87,7 +87,7 @@ func (r *room) commit(t *txn.Txn, table *Table) *CommitTxn {
 func TestDDLTexts(t *testing.T) {
 	r := newRoom(t)
 	r.refused(&CreateDatabase{Name: "d"}, doriserr.DatabaseExists, "Can't create database 'd'; database exists")
-	r.refused(&DropDatabase{Name: "x"}, doriserr.UnknownDatabase, "Can't drop database 'x'; database doesn't exist")
+	r.refused(&DropDatabase{Name: "x"}, doriserr.NoDatabaseToDrop, "Can't drop database 'x'; database doesn't exist")
 	r.refused(&CreateTable{DB: "x", Table: r.newTable("t")}, doriserr.UnknownDatabase, "Unknown database 'x'")
 	r.refused(&CreateTable{DB: "d", Table: r.newTable("t")}, doriserr.TableExists, "Table 't' already exists")
 	r.refused(&DropTable{DB: "d", Name: "x"}, doriserr.UnknownTable, "Unknown table 'x'")
