@@ -138,6 +138,7 @@ func TestIntervalAndSize(t *testing.T) {
 	// The size closes a group whose interval is far.
 	s.exec(`ALTER TABLE t SET ("group_commit_interval_ms" = "3600000")`)
 	s.exec(`ALTER TABLE t SET ("group_commit_data_bytes" = "20000")`)
+	c.regroup(t, "d", "t")
 	before := c.version(t, "d", "t")
 	for i := range 100 {
 		s.exec(fmt.Sprintf("INSERT INTO t VALUES (%d, '%s', 1)", 1000+i, strings.Repeat("x", 40)))
@@ -151,7 +152,7 @@ func TestIntervalAndSize(t *testing.T) {
 	}
 	// The open group has the hour, the next one the new interval.
 	s.exec(`ALTER TABLE t SET ("group_commit_interval_ms" = "50")`)
-	c.BEs[0].Node.Groups.Seal(c.table(t, "d", "t").ID)
+	c.regroup(t, "d", "t")
 	s.exec("INSERT INTO t VALUES (9000, 'new', 3)")
 	s.eventually(5*time.Second, "SELECT COUNT(*) FROM t WHERE id = 9000", "1")
 }

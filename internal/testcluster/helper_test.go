@@ -190,6 +190,22 @@ func (c *Cluster) table(t *testing.T, db, name string) *meta.Table {
 	return tb
 }
 
+// regroup waits until every backend has the table's present group commit
+// settings, and ends the open groups, which have the settings of before.
+func (c *Cluster) regroup(t *testing.T, db, name string) {
+	t.Helper()
+	want := c.table(t, db, name)
+	for i, be := range c.BEs {
+		if !poll(t, 5*time.Second, func() bool {
+			got, ok := be.Node.Catalog.TableByID(want.ID)
+			return ok && got.Props.GroupCommitIntervalMs == want.Props.GroupCommitIntervalMs && got.Props.GroupCommitDataBytes == want.Props.GroupCommitDataBytes
+		}) {
+			t.Fatalf("backend %d does not hear of the settings of %s", i, name)
+		}
+		be.Node.Groups.Seal(want.ID)
+	}
+}
+
 // version is a table's visible version.
 func (c *Cluster) version(t *testing.T, db, name string) int64 {
 	t.Helper()
