@@ -2,7 +2,7 @@
 // process, and the tools beside them.
 //
 // Exit codes: 0 success; 1 the command failed; 2 wrong usage or configuration;
-// 3 the disk or the metadata became unfit to go on.
+// 3 the disk or the metadata became unfit to go on; 4 the command did a part.
 package main
 
 import (
@@ -47,6 +47,9 @@ func exitCode(err error) int {
 	if _, ok := errors.AsType[unfitError](err); ok {
 		return 3
 	}
+	if _, ok := errors.AsType[partialError](err); ok {
+		return 4
+	}
 	return 1
 }
 
@@ -58,7 +61,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	c.AddCommand(versionCommand(), standaloneCommand(), feCommand(), beCommand(), sqlCommand(), walCommand(), benchCommand())
+	c.AddCommand(versionCommand(), standaloneCommand(), feCommand(), beCommand(), sqlCommand(), loadCommand(), walCommand(), benchCommand())
 	return c
 }
 

@@ -41,6 +41,10 @@ var doors = []door{
 		"as a client only", "client"},
 	{"github.com/spf13/cobra", []string{"cmd/dorisgo"},
 		"flags are the command line's", "conf"},
+	{"github.com/schollz/progressbar", []string{"cmd/dorisgo"},
+		"a terminal is the command line's", "bulkload.Events"},
+	{"golang.org/x/term", []string{"cmd/dorisgo"},
+		"a terminal is the command line's", "bulkload.Events"},
 	{"google.golang.org/grpc", []string{"doriserr", "rpc", "be", "fe", "txnmgr", "standalone", "internal/testcluster"},
 		"nodes talk through rpc/peer", "rpc/peer"},
 }
