@@ -33,7 +33,8 @@ test: compiler
 race: compiler
 	go test -race -short $$(go list ./... | grep -v '/e2e$$')
 
-## clients: the documented examples with stock clients (mariadb, curl, Go, Java).
+## clients: the documented examples with stock clients (mariadb, curl, Go, Java,
+## and Python, Node and doris-streamloader where they are).
 clients: build
 	./examples/clients.sh
 

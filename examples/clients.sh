@@ -2,7 +2,8 @@
 # The documented examples with stock clients, against a standalone that this
 # script starts, and against one FE and three BEs as processes.
 # It needs mariadb, curl and Java with MariaDB's JDBC driver; as root on Debian
-# it installs what is missing, elsewhere it names it.
+# it installs what is missing, elsewhere it names it. Python, Node and
+# doris-streamloader load too if they are there; if not, they are named.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=$PWD/bin/dorisgo
@@ -60,6 +61,7 @@ examples() { # mysql_port http_port buckets
   MYSQL_PORT=$1 HTTP_PORT=$2 BUCKETS=$3 examples/walkthrough.sh
   "$dir/golang" -addr "127.0.0.1:$1" -seconds 3 -buckets "$3"
   java -cp "$dir/classes:$jar" GroupCommit 127.0.0.1 "$1"
+  DORISGO=$bin MYSQL_PORT=$1 HTTP_PORT=$2 BUCKETS=$3 examples/streamload/run.sh
 }
 
 echo "#### standalone"
