@@ -78,6 +78,19 @@ func (b *Block) AppendBlock(src *Block) {
 	b.rows += src.rows
 }
 
+// Slice is a block with rows [from, to) of b; b itself for all of
+// them.
+func (b *Block) Slice(from, to int) *Block {
+	if from == 0 && to == b.rows {
+		return b
+	}
+	idx := make([]int32, to-from)
+	for i := range idx {
+		idx[i] = int32(from + i)
+	}
+	return b.Gather(idx)
+}
+
 // AppendRow appends row i of src, whose columns have the same types.
 func (b *Block) AppendRow(src *Block, i int) {
 	for k := range b.cols {

@@ -57,19 +57,29 @@ func (d *DB) Close() error {
 // enter waits for a slot and opens a connection on the instance in service.
 // The caller calls leave once it has closed the connection.
 func (d *DB) enter(ctx context.Context) (*conn, error) {
-	select {
-	case d.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-d.life.Done():
-		return nil, context.Cause(d.life)
+	if err := d.slot(ctx); err != nil {
+		return nil, err
 	}
 	c, err := d.connect()
 	if err != nil {
-		<-d.slots
+		d.freeSlot()
 	}
 	return c, err
 }
+
+// slot waits for one of the places for threads in calls.
+func (d *DB) slot(ctx context.Context) error {
+	select {
+	case d.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-d.life.Done():
+		return context.Cause(d.life)
+	}
+}
+
+func (d *DB) freeSlot() { <-d.slots }
 
 func (d *DB) connect() (*conn, error) {
 	d.mu.Lock()
@@ -93,7 +103,7 @@ func (d *DB) connect() (*conn, error) {
 
 func (d *DB) leave() {
 	d.active.Done()
-	<-d.slots
+	d.freeSlot()
 }
 
 // inspect looks at an error of a connection on in and takes the instance out of

@@ -63,3 +63,19 @@ func BenchmarkOpen(b *testing.B) {
 		d.Close()
 	}
 }
+
+func BenchmarkPrepared(b *testing.B) {
+	d, _ := open(b, func(o *Options) { o.Threads = 1 })
+	p := prepared(b, d, "TRY(s || '-' || k)", "TRY(TRY_CAST(s AS DOUBLE) * 2)")
+	for _, n := range []int{1, 64, 256, 1024, 4096} {
+		in := pairs(n, func(i int) (string, int64, bool) { return fmt.Sprint(i), int64(i), false })
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := p.Run(b.Context(), in); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}

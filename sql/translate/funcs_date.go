@@ -90,7 +90,7 @@ var dateFuncs = map[string]function{
 		return result(datetimeType, s)
 	}},
 	"curdate": {0, 0, currentDate}, "current_date": {0, 0, currentDate},
-	"utc_date": {0, 0, func(t *translator, _ []expr) (expr, error) { return dateLiteral(t.env.Now.UTC()), nil }},
+	"utc_date": {0, 0, func(t *translator, _ []expr) (expr, error) { return dateLiteral(t.now().UTC()), nil }},
 	"now":      {0, 1, nowFunc}, "sysdate": {0, 1, nowFunc}, "localtime": {0, 1, nowFunc}, "localtimestamp": {0, 1, nowFunc},
 	"current_timestamp": {0, 1, nowFunc},
 	"unix_timestamp":    {0, 2, unixTimestamp},
@@ -124,7 +124,7 @@ func (t *translator) moments(a []expr) (l, r expr, err error) {
 	return l, r, err
 }
 
-func currentDate(t *translator, _ []expr) (expr, error) { return dateLiteral(t.env.Now), nil }
+func currentDate(t *translator, _ []expr) (expr, error) { return dateLiteral(t.now()), nil }
 
 func dateLiteral(now time.Time) expr {
 	s := now.Format(time.DateOnly)
@@ -147,7 +147,7 @@ func (t *translator) currentTime(name string, scale int) (expr, error) {
 	if scale < 0 || scale > value.MaxDateTimeScale {
 		return expr{}, doriserr.New(doriserr.Analysis, "Too-big precision %d specified for '%s'. Maximum is %d.", scale, name, value.MaxDateTimeScale)
 	}
-	now := t.env.Now
+	now := t.now()
 	if strings.HasPrefix(name, "utc_") {
 		now = now.UTC()
 	}

@@ -67,6 +67,9 @@ func (c *sourceColumn) expr() expr {
 	if c.ref != nil {
 		c.ref.use(c.index)
 	}
+	if c.src.sql == "" {
+		return expr{sql: c.sql, typ: c.typ} // an input of a Scalar
+	}
 	return expr{sql: c.src.sql + "." + c.sql, typ: c.typ}
 }
 
@@ -129,6 +132,9 @@ func (t *translator) column(n *sqlparser.ColName, s *scope) (expr, error) {
 			t.aliased[n] = true
 			return alias, nil
 		}
+	}
+	if t.unknown != nil {
+		return expr{}, t.unknown(displayName(n))
 	}
 	return expr{}, doriserr.New(doriserr.UnknownColumn, "Unknown column '%s' in 'table list'", displayName(n))
 }

@@ -122,6 +122,10 @@ type translator struct {
 	casts   []value.Type
 	derived int
 	depth   int
+	// timed says that the statement's time was used.
+	timed bool
+	// unknown words the error about an unknown column; nil for MySQL's.
+	unknown func(name string) error
 	// sqls are the translations of expressions, for the check of GROUP BY;
 	// aliased are the names that turned out to be aliases.
 	sqls    map[sqlparser.Expr]string
@@ -168,6 +172,12 @@ func (t *translator) enter() error {
 }
 
 func (t *translator) leave() { t.depth-- }
+
+// now is the time of the statement.
+func (t *translator) now() time.Time {
+	t.timed = true
+	return t.env.Now
+}
 
 // unsupported refuses by name.
 func unsupported(format string, args ...any) error {

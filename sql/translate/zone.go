@@ -58,7 +58,7 @@ func offsetAt(loc *time.Location, utc string, local bool) string {
 // one before.
 func unixTimestamp(t *translator, a []expr) (expr, error) {
 	if len(a) == 0 {
-		return constantExpr(t.env.Now.Unix())
+		return constantExpr(t.now().Unix())
 	}
 	if len(a) == 2 {
 		s, err := t.apply("str_to_date", a)
