@@ -79,7 +79,7 @@ func (l *Loader) plan(user, db, table string) (*behttp.Plan, error) {
 	}
 	p := &behttp.Plan{DBID: d.ID, DBName: db, Table: t}
 	if zone, ok := l.catalog.Global("time_zone"); ok {
-		if loc, err := time.LoadLocation(zone); err == nil {
+		if loc, err := behttp.ParseZone(zone); err == nil {
 			p.Location = loc
 		}
 	}

@@ -60,6 +60,7 @@ type Config struct {
 	Storage     storage.Options
 	Duck        duck.Options
 	FlushMemory int64
+	LoadMemory  int64
 	Heartbeat   time.Duration
 	// WaitGroups is wait_internal_group_commit_finish; nil is false.
 	WaitGroups func() bool
@@ -78,6 +79,9 @@ type Node struct {
 	WALs    *wal.Manager
 	Groups  *groupcommit.Manager
 	Metrics *bemetrics.Metrics
+
+	// Expressions evaluates the expressions of loads.
+	Expressions *exec.Expressions
 
 	queries, flushes *duck.DB
 	loads            *loads
@@ -122,6 +126,7 @@ func newNode(cfg Config) *Node {
 	}
 	n := &Node{cfg: cfg, log: cfg.Logger, Catalog: catalog.New(), failed: make(chan error, 1), stopping: make(chan struct{})}
 	n.cfg.Duck.Logger, n.cfg.WAL.Logger, n.cfg.Storage.Logger = n.log, n.log, n.log
+	n.Expressions = exec.NewExpressions(n.openLoadEngine)
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
 }
@@ -173,6 +178,17 @@ func (n *Node) openEngines() (err error) {
 		return fmt.Errorf("cannot open the engine of flushes: %w", err)
 	}
 	return nil
+}
+
+// openLoadEngine opens the engine of loads with expressions, at the first one:
+// they wait neither for queries nor for flushes.
+func (n *Node) openLoadEngine() (*duck.DB, error) {
+	o := n.cfg.Duck
+	o.MaxConcurrent, o.Threads = statements(n.cfg.Duck), 1
+	if n.cfg.LoadMemory > 0 {
+		o.MemoryLimitBytes = n.cfg.LoadMemory
+	}
+	return duck.Open(o)
 }
 
 // open opens the storage and the WAL directories.
@@ -344,6 +360,7 @@ func (n *Node) close() error {
 	if n.Engine != nil {
 		errs = append(errs, n.Engine.Close())
 	}
+	errs = append(errs, n.Expressions.Close())
 	for _, db := range []*duck.DB{n.queries, n.flushes} {
 		if db != nil {
 			errs = append(errs, db.Close())

@@ -20,6 +20,7 @@ type reply struct {
 	Total        int64  `json:"NumberTotalRows"`
 	Loaded       int64  `json:"NumberLoadedRows"`
 	Filtered     int64  `json:"NumberFilteredRows"`
+	Unselected   int64  `json:"NumberUnselectedRows"`
 	ErrorURL     string `json:"ErrorURL"`
 	FirstErrorMg string `json:"FirstErrorMsg"`
 }

@@ -6,6 +6,11 @@
 // Mapping into the columns of a block, decides about rows that do not fit and
 // counts them.
 //
+// Derived columns and conditions are expressions. Those that are literals, other
+// names or the request's time are settled when the Mapping is made; the others are
+// programs (program.go) that an engine evaluates for up to MaxBatch rows at a time
+// (stage.go). A load without them takes the direct way from fields to the block.
+//
 // Invariants:
 //   - The same bytes give the same rows, wherever the transport cuts them.
 //   - Total = Loaded + Filtered + Unselected after every row.

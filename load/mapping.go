@@ -18,19 +18,24 @@ type Mapping struct {
 	types []value.Type
 	// sources are the fields in file (or jsonpaths) order.
 	sources []source
-	// targets are the sources that are loaded, in file order.
+	// sourceNames and columnNames are indexes by lower-case name, made when they
+	// are needed.
+	sourceNames, columnNames map[string]int
+	// targets are the fields that are loaded as they are.
 	targets []target
-	// fills are the columns that are no source.
+	// fills are the columns that are the same in every row.
 	fills []fill
 	// templates has one row: the evaluated default of each column that has one.
 	templates *block.Block
 	opts      block.ConvertOptions
 	strict    bool
+	// steps are the expressions, nil for a load without any.
+	steps []*step
 }
 
 type source struct {
 	name string
-	// col is the table's column, or -1: read and not loaded.
+	// col is the table's column, or -1: read and not loaded as it is.
 	col int
 }
 
@@ -40,15 +45,31 @@ type target struct {
 
 type fill struct {
 	col int
-	// null fills with NULL instead of the template's value.
-	null bool
+	// from has the value in its first row; nil fills with NULL.
+	from *block.Column
 }
 
 // MappingOptions are what a load's headers say about conversion.
 type MappingOptions struct {
 	// Columns are the source fields in order; nil means the table's columns.
 	Columns []string
-	// Strict is strict_mode.
+	// Derived are columns that are computed from source fields. They go before a
+	// source of the same name.
+	Derived []Derived
+	// Explicit leaves columns that are not derived to their defaults, whatever
+	// the sources are called.
+	Explicit bool
+	// Filter chooses source rows before they are converted, by their fields;
+	// Where chooses rows by their converted columns. "" is none. Rows that are not
+	// chosen count as unselected.
+	Filter, Where string
+	// Compile is needed if there are expressions.
+	Compile Compile
+	// Origin names where expressions come from in errors: "Header `columns`" if
+	// it is empty.
+	Origin string
+	// Strict is strict_mode. It is no matter to derived columns, but for the
+	// length of texts.
 	Strict bool
 	// Location is the load's time zone; nil means UTC.
 	Location *time.Location
@@ -59,11 +80,14 @@ type MappingOptions struct {
 }
 
 // NewMapping binds a load's source fields to a table. It fails, before any byte
-// of the body is read, if a column that has no source has no default and is NOT
-// NULL.
+// of the body is read, if an expression is wrong, or if a column that has no
+// source has no default and is NOT NULL.
 func NewMapping(t *meta.Table, o MappingOptions) (*Mapping, error) {
 	if o.Location == nil {
 		o.Location = time.UTC
+	}
+	if o.Origin == "" {
+		o.Origin = "Header `columns`"
 	}
 	m := &Mapping{
 		table:  t,
@@ -77,46 +101,98 @@ func NewMapping(t *meta.Table, o MappingOptions) (*Mapping, error) {
 	if err := m.evaluate(o); err != nil {
 		return nil, err
 	}
-	given := m.bind(o.Columns)
+	given := make([]bool, len(m.types))
+	m.bindSources(o.Columns)
+	computed, err := m.derive(&o, given)
+	if err != nil {
+		return nil, err
+	}
+	if !o.Explicit {
+		m.bindTargets(given, o.Columns == nil)
+	}
 	for i := range t.Columns {
 		if given[i] {
 			continue
 		}
-		f := fill{col: i, null: !m.hasDefault(i)}
-		if f.null && !t.Columns[i].Nullable {
-			return nil, doriserr.New(doriserr.Analysis, "Column has no default value, column=%s", t.Columns[i].Name)
+		if err := m.fillDefault(i); err != nil {
+			return nil, err
 		}
-		m.fills = append(m.fills, f)
 	}
-	return m, nil
+	return m, m.compile(&o, computed)
 }
 
-// bind makes sources and targets and tells which columns have one.
-func (m *Mapping) bind(columns []string) []bool {
-	given := make([]bool, len(m.types))
+func (m *Mapping) bindSources(columns []string) {
 	if columns == nil {
-		for i := range m.types {
-			m.sources = append(m.sources, source{m.table.Columns[i].Name, i})
-			m.targets = append(m.targets, target{i, i})
-			given[i] = true
+		for i := range m.table.Columns {
+			m.sources = append(m.sources, source{m.table.Columns[i].Name, -1})
 		}
-		return given
+		return
 	}
-	byName := make(map[string]int, len(m.types))
-	for i := range m.types {
-		byName[strings.ToLower(m.table.Columns[i].Name)] = i
+	for _, name := range columns {
+		m.sources = append(m.sources, source{name, -1})
 	}
-	for f, name := range columns {
-		col, ok := byName[strings.ToLower(name)]
-		if !ok || given[col] {
-			col = -1
-		} else {
+}
+
+// bindTargets lets the sources that are called as a column go there; same says
+// that the sources are the columns.
+func (m *Mapping) bindTargets(given []bool, same bool) {
+	for f, s := range m.sources {
+		col := f
+		if !same {
+			col = m.columnOf(s.name)
+		}
+		if col >= 0 && !given[col] {
 			given[col] = true
-			m.targets = append(m.targets, target{f, col})
+			m.target(f, col)
 		}
-		m.sources = append(m.sources, source{name, col})
 	}
-	return given
+}
+
+func (m *Mapping) target(field, col int) {
+	m.targets = append(m.targets, target{field, col})
+	if m.sources[field].col < 0 {
+		m.sources[field].col = col
+	}
+}
+
+// columnOf is the table's column of a name, or -1.
+func (m *Mapping) columnOf(name string) int {
+	if m.columnNames == nil {
+		m.columnNames = make(map[string]int, len(m.table.Columns))
+		for i := range m.table.Columns {
+			m.columnNames[strings.ToLower(m.table.Columns[i].Name)] = i
+		}
+	}
+	return lookup(m.columnNames, name)
+}
+
+// sourceOf is the source field of a name, or -1.
+func (m *Mapping) sourceOf(name string) int {
+	if m.sourceNames == nil {
+		m.sourceNames = make(map[string]int, len(m.sources))
+		for i, s := range m.sources {
+			m.sourceNames[strings.ToLower(s.name)] = i
+		}
+	}
+	return lookup(m.sourceNames, name)
+}
+
+func lookup(names map[string]int, name string) int {
+	if i, ok := names[strings.ToLower(name)]; ok {
+		return i
+	}
+	return -1
+}
+
+func (m *Mapping) fillDefault(col int) error {
+	f := fill{col: col}
+	if m.hasDefault(col) {
+		f.from = m.templates.Col(col)
+	} else if !m.table.Columns[col].Nullable {
+		return doriserr.New(doriserr.Analysis, "Column has no default value, column=%s", m.table.Columns[col].Name)
+	}
+	m.fills = append(m.fills, f)
+	return nil
 }
 
 // evaluate fills the templates: defaults belong to the request, not to the
@@ -142,17 +218,22 @@ func (m *Mapping) evaluate(o MappingOptions) error {
 func defaultText(d *meta.Default, now time.Time) []byte {
 	switch d.Kind {
 	case meta.DefaultCurrentTimestamp:
-		// Cut, not rounded: a default never lies in the future.
-		unit := time.Second
-		for range min(d.Scale, value.MaxDateTimeScale) {
-			unit /= 10
-		}
-		return now.Truncate(unit).AppendFormat(nil, "2006-01-02 15:04:05.000000")
+		return []byte(stampText(now, d.Scale))
 	case meta.DefaultCurrentDate:
 		return now.AppendFormat(nil, "2006-01-02")
 	default:
 		return []byte(d.Text)
 	}
+}
+
+// stampText is a time with so many digits of its fraction: cut, not rounded, so
+// that it never lies in the future.
+func stampText(now time.Time, scale uint8) string {
+	unit := time.Second
+	for range min(scale, value.MaxDateTimeScale) {
+		unit /= 10
+	}
+	return now.Truncate(unit).Format("2006-01-02 15:04:05.000000")
 }
 
 func (m *Mapping) hasDefault(col int) bool {

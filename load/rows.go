@@ -25,6 +25,9 @@ const maxErrorLine = 4096
 type RowOptions struct {
 	// Sink takes the filtered rows; nil drops them.
 	Sink ErrorSink
+	// Evaluate computes a program's results; it is needed if the mapping has
+	// expressions. It carries the load's context.
+	Evaluate func(p *Program, in *block.Block) (*block.Block, error)
 	// StopEarly ends the load by ErrStopped soon after the first filtered row:
 	// for a max_filter_ratio of 0.
 	StopEarly bool
@@ -40,10 +43,18 @@ type Rows struct {
 	counts   Counts
 	firstBad int64
 	firstMsg string
+	// stage has the rows that wait for their expressions, nil without any.
+	stage *stage
 }
 
 // NewRows makes the row writer of one load.
-func NewRows(m *Mapping, o RowOptions) *Rows { return &Rows{m: m, opts: m.opts, o: o} }
+func NewRows(m *Mapping, o RowOptions) *Rows {
+	r := &Rows{m: m, opts: m.opts, o: o}
+	if m.steps != nil {
+		r.stage = newStage(m)
+	}
+	return r
+}
 
 // StopEarly changes the option of that name.
 func (r *Rows) StopEarly(on bool) { r.o.StopEarly = on }
@@ -54,7 +65,7 @@ func (r *Rows) Start(b *block.Block) { r.b = b }
 // Block is where rows go.
 func (r *Rows) Block() *block.Block { return r.b }
 
-// Counts are the rows so far.
+// Counts are the rows so far, without those that wait for Flush.
 func (r *Rows) Counts() Counts { return r.counts }
 
 // FirstError is the first filtered row in the words of FirstErrorMsg, empty if
@@ -65,8 +76,11 @@ func (r *Rows) FirstError() string { return r.firstMsg }
 func (r *Rows) Mapping() *Mapping { return r.m }
 
 // Stopped is ErrStopped once enough rows were seen after one that may not be
-// filtered.
+// filtered, or why expressions could not be evaluated.
 func (r *Rows) Stopped() error {
+	if r.stage != nil && r.stage.err != nil {
+		return r.stage.err
+	}
 	if r.o.StopEarly && r.firstBad > 0 && r.counts.Total-r.firstBad >= stopAfter {
 		return ErrStopped
 	}
@@ -77,36 +91,48 @@ func (r *Rows) Stopped() error {
 // field that the row does not have. The line is the row's source text for the
 // error log. Nothing is kept of fields and line.
 func (r *Rows) Append(fields [][]byte, line []byte) {
-	m, b := r.m, r.b
-	at := b.Rows()
-	for _, t := range m.targets {
+	if r.stage != nil {
+		r.stageRow(fields, line)
+		return
+	}
+	at := r.b.Rows()
+	if reason := r.convert(r.b, fields); reason != "" {
+		r.b.Truncate(at)
+		r.reject(reason, line)
+		return
+	}
+	r.b.EndRow()
+	r.counts.Total++
+	r.counts.Loaded++
+}
+
+// convert appends a row's values to b, those of derived columns excepted. If the
+// row is to be filtered it gives the reason, and leaves b with a part of the row.
+func (r *Rows) convert(b *block.Block, fields [][]byte) (reason string) {
+	for _, t := range r.m.targets {
 		f := fields[t.field]
 		c := b.Col(t.col)
 		if f == nil || isMissing(f) {
 			if !r.appendNothing(c, t.col, f != nil) {
-				r.drop(at, r.nullReason(t.col), line)
-				return
+				return r.nullReason(t.col)
 			}
 			continue
 		}
 		if err := c.AppendText(f, &r.opts); err != nil {
-			if reason, bad := r.refused(t.col, f, err); bad {
-				r.drop(at, reason, line)
-				return
+			if reason, bad := r.refused(t.col, f, err, r.m.strict); bad {
+				return reason
 			}
 			c.AppendNull()
 		}
 	}
-	for _, f := range m.fills {
-		if f.null {
+	for _, f := range r.m.fills {
+		if f.from == nil {
 			b.Col(f.col).AppendNull()
 		} else {
-			b.Col(f.col).AppendFrom(m.templates.Col(f.col), 0)
+			b.Col(f.col).AppendFrom(f.from, 0)
 		}
 	}
-	b.EndRow()
-	r.counts.Total++
-	r.counts.Loaded++
+	return ""
 }
 
 // appendNothing appends what a NULL or missing field becomes; false if the
@@ -125,7 +151,7 @@ func (r *Rows) appendNothing(c *block.Column, col int, missing bool) bool {
 
 // refused decides about a text that its column refused: bad means that the row
 // is filtered for the reason, otherwise the value becomes NULL.
-func (r *Rows) refused(col int, text []byte, err error) (reason string, bad bool) {
+func (r *Rows) refused(col int, text []byte, err error, strict bool) (reason string, bad bool) {
 	c := &r.m.table.Columns[col]
 	ce, ok := errors.AsType[*value.ConvError](err)
 	switch {
@@ -143,7 +169,7 @@ func (r *Rows) refused(col int, text []byte, err error) (reason string, bad bool
 		}
 		return fmt.Sprintf("column_name[%s], the length of input is too long than schema. first 32 bytes of input str: [%s] schema length: %d; actual length: %d; ",
 			c.Name, value.TruncateUTF8(text, 32), limit, len(text)), true
-	case r.m.strict:
+	case strict:
 		return fmt.Sprintf("column_name[%s], cannot convert '%s' to %s: %s", c.Name, ce.Text, r.m.typeName(col), ce.Kind), true
 	case !c.Nullable:
 		return fmt.Sprintf("%s: cannot convert '%s'", r.nullReason(col), ce.Text), true
@@ -155,13 +181,16 @@ func (r *Rows) nullReason(col int) string {
 	return fmt.Sprintf("column_name[%s], null value for not null column, type=%s", r.m.table.Columns[col].Name, r.m.typeName(col))
 }
 
-func (r *Rows) drop(at int, reason string, line []byte) {
-	r.b.Truncate(at)
-	r.Reject(reason, line)
-}
-
 // Reject counts a source row that could not even be cut into fields.
 func (r *Rows) Reject(reason string, line []byte) {
+	if r.stage != nil {
+		r.stageBad(reason, line)
+		return
+	}
+	r.reject(reason, line)
+}
+
+func (r *Rows) reject(reason string, line []byte) {
 	r.counts.Total++
 	r.counts.Filtered++
 	if len(line) > maxErrorLine {

@@ -47,8 +47,9 @@ type Config struct {
 	Groups        groupcommit.Options
 	Storage       storage.Options
 	Duck          duck.Options
-	// FlushMemory bounds the memory of flushes, in bytes.
-	FlushMemory int64
+	// FlushMemory bounds the memory of flushes, LoadMemory that of expressions
+	// and Parquet in loads, in bytes.
+	FlushMemory, LoadMemory int64
 	// WaitGroups is wait_internal_group_commit_finish; nil is false.
 	WaitGroups func() bool
 	Token      string
@@ -154,7 +155,7 @@ func Start(ctx context.Context, cfg Config) (_ *Standalone, err error) {
 	s.BE, err = be.Start(ctx, be.Config{
 		Roots: []string{root}, WALDirs: walDirs, Host: cfg.Host, HeartbeatPort: beBeat, RPC: beListener, RPCPort: beRPC, HTTP: beHTTP,
 		Leader: peer.NewLeader(s.pool, []string{addr(feRPC)}), Pool: s.pool, Token: cfg.Token, Version: cfg.Version, Logger: cfg.Logger.With("node", "be"),
-		WAL: cfg.WAL, Groups: cfg.Groups, Storage: cfg.Storage, Duck: dc, FlushMemory: cfg.FlushMemory, WaitGroups: cfg.WaitGroups, NewHTTP: cfg.BEHTTP, AcceptLoss: cfg.AcceptLoss,
+		WAL: cfg.WAL, Groups: cfg.Groups, Storage: cfg.Storage, Duck: dc, FlushMemory: cfg.FlushMemory, LoadMemory: cfg.LoadMemory, WaitGroups: cfg.WaitGroups, NewHTTP: cfg.BEHTTP, AcceptLoss: cfg.AcceptLoss,
 	})
 	if err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ type source struct {
 }
 
 // newSource makes the decoder of a load's headers for a body.
-func newSource(h *head, m *load.Mapping, body io.Reader, length int64, l Limits, sink load.ErrorSink) (*source, error) {
+func newSource(h *head, m *load.Mapping, body io.Reader, length int64, l Limits, rows load.RowOptions) (*source, error) {
 	s := &source{size: l.BlockBytes, ratio: h.ratio}
 	hint := length
 	if h.compress != "" {
@@ -80,7 +80,7 @@ func newSource(h *head, m *load.Mapping, body io.Reader, length int64, l Limits,
 	} else {
 		s.dec = csv.NewDecoder(s.in, m.Fields(), h.csv)
 	}
-	s.rows = load.NewRows(m, load.RowOptions{Sink: sink})
+	s.rows = load.NewRows(m, rows)
 	return s, nil
 }
 
@@ -99,9 +99,13 @@ func (s *source) fill(b *block.Block, n int) error {
 	}
 	s.rows.Start(b)
 	err := s.dec.Decode(s.rows, n)
-	if errors.Is(err, io.EOF) {
-		s.done = true
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
 	}
+	if err := s.rows.Flush(); err != nil {
+		return err
+	}
+	s.done = err != nil
 	return err
 }
 

@@ -24,6 +24,8 @@ type head struct {
 
 	json     bool
 	columns  []string
+	derived  []load.Derived
+	where    string
 	compress string
 	csv      csv.Options
 	// namesLines are the lines of names and types at the start.
@@ -38,6 +40,13 @@ type head struct {
 	partitions  []string
 	sequenceCol string
 	twoPhase    bool
+
+	// What only tables of other kinds take (tablekind.go): merge and update are
+	// in upper case, empty for the default.
+	merge, deleteOn, update string
+	negative                bool
+	hiddenColumns           string
+	fuzzy                   bool
 }
 
 // headerRule checks one header that is there with a value.
@@ -55,7 +64,10 @@ var headerRules = []headerRule{
 	{"format", setFormat},
 	{"timeout", setTimeout},
 	{"comment", func(h *head, _, v string, _ Limits) error { h.comment = v; return nil }},
-	{"columns", func(h *head, _, v string, _ Limits) (err error) { h.columns, err = load.ParseColumns(v); return err }},
+	{"columns", func(h *head, _, v string, _ Limits) (err error) {
+		h.columns, h.derived, err = load.ParseColumns(v)
+		return err
+	}},
 	{"column_separator", func(h *head, _, v string, _ Limits) (err error) { h.csv.Separator, err = csv.Separator(v); return err }},
 	{"line_delimiter", func(h *head, _, v string, _ Limits) (err error) { h.csv.Delimiter, err = csv.Separator(v); return err }},
 	{"enclose", oneByte(func(h *head) *byte { return &h.csv.Enclose })},
@@ -77,20 +89,20 @@ var headerRules = []headerRule{
 	}},
 	{"json_root", func(h *head, _, v string, _ Limits) (err error) { h.jsonForm.Root, err = json.ParsePath(v); return err }},
 	{"num_as_string", ignoredFlag},
-	{"fuzzy_parse", ignoredFlag},
+	{"fuzzy_parse", flag(func(h *head) *bool { return &h.fuzzy })},
 	{"load_to_single_tablet", ignoredFlag},
 	{"partitions", setPartitions},
 	{"temporary_partitions", refused},
 	{"function_column.sequence_col", func(h *head, _, v string, _ Limits) error { h.sequenceCol = v; return nil }},
 	{"two_phase_commit", setTwoPhase},
-	{"negative", refusedUnlessFalse},
-	{"partial_columns", refusedUnlessFalse},
+	{"negative", flag(func(h *head) *bool { return &h.negative })},
+	{"partial_columns", setPartial},
 	{"unique_key_update_mode", setUpdateMode},
 	{"partial_update_new_key_behavior", oneOf("APPEND", "ERROR")},
 	{"merge_type", setMergeType},
-	{"delete", refused},
-	{"where", refused},
-	{"hidden_columns", refused},
+	{"delete", func(h *head, _, v string, _ Limits) error { h.deleteOn = v; return nil }},
+	{"where", func(h *head, _, v string, _ Limits) error { h.where = v; return nil }},
+	{"hidden_columns", func(h *head, _, v string, _ Limits) error { h.hiddenColumns = v; return nil }},
 }
 
 // parseHead checks the headers. Headers with an empty value count as missing:
@@ -109,6 +121,9 @@ func parseHead(header http.Header, l Limits) (*head, error) {
 	}
 	if h.jsonForm.Paths != nil && h.columns != nil && len(h.columns) != len(h.jsonForm.Paths) {
 		return h, invalid("Invalid jsonpaths: %d paths for the %d names of header columns", len(h.jsonForm.Paths), len(h.columns))
+	}
+	if err := h.checkMerge(); err != nil {
+		return h, err
 	}
 	if h.namesLines > 0 {
 		h.csv.SkipLines = h.namesLines
@@ -254,7 +269,7 @@ func oneByte(field func(*head) *byte) func(*head, string, string, Limits) error 
 }
 
 func setZone(h *head, _, v string, _ Limits) (err error) {
-	h.location, err = parseZone(v)
+	h.location, err = ParseZone(v)
 	return err
 }
 
@@ -286,15 +301,6 @@ func refused(_ *head, name, v string, _ Limits) error {
 	return unsupported("header %s is not supported yet: %s", name, v)
 }
 
-func refusedUnlessFalse(h *head, name, v string, l Limits) error {
-	if on, ok := parseFlag(v); ok && !on {
-		return nil
-	} else if ok {
-		return refused(h, name, v, l)
-	}
-	return invalid("Invalid %s: %s, must be true or false", name, v)
-}
-
 func oneOf(values ...string) func(*head, string, string, Limits) error {
 	return func(_ *head, name, v string, _ Limits) error {
 		for _, w := range values {
@@ -304,24 +310,4 @@ func oneOf(values ...string) func(*head, string, string, Limits) error {
 		}
 		return invalid("Invalid %s: %s, must be one of %s", name, v, strings.Join(values, ", "))
 	}
-}
-
-func setUpdateMode(h *head, name, v string, l Limits) error {
-	switch strings.ToUpper(v) {
-	case "UPSERT":
-		return nil
-	case "UPDATE_FIXED_COLUMNS", "UPDATE_FLEXIBLE_COLUMNS":
-		return refused(h, name, v, l)
-	}
-	return invalid("Invalid unique_key_partial_mode %s, must be one of 'UPSERT', 'UPDATE_FIXED_COLUMNS' or 'UPDATE_FLEXIBLE_COLUMNS'", v)
-}
-
-func setMergeType(h *head, name, v string, l Limits) error {
-	switch strings.ToUpper(v) {
-	case "APPEND":
-		return nil
-	case "DELETE", "MERGE":
-		return refused(h, name, v, l)
-	}
-	return invalid("Invalid merge type %s", v)
 }

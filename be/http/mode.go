@@ -38,6 +38,9 @@ func modeOf(h *head, p *Plan, length int64) mode {
 // checkTable checks what headers say about the table.
 func checkTable(h *head, p *Plan) error {
 	t := p.Table
+	if err := h.checkKind(t); err != nil {
+		return err
+	}
 	switch seq := t.Props.SequenceCol; {
 	case h.sequenceCol != "" && seq == "":
 		return doriserr.New(doriserr.Analysis, "There is no sequence column in the table %s", t.Name)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"dorisgo/doriserr"
+	"dorisgo/load"
 	"dorisgo/load/errlog"
 )
 
@@ -88,6 +90,8 @@ func (l Limits) groupBytes(property, total int64) int {
 // Options are what a Server is made of.
 type Options struct {
 	Loader Loader
+	// Compile makes programs of expressions in headers; nil refuses them.
+	Compile func(ctx context.Context, s *load.ProgramSpec) (*load.Program, error)
 	// Errors keeps filtered rows for ErrorURL.
 	Errors *errlog.Store
 	// Advertise is the host:port that clients reach this server by.
@@ -142,6 +146,11 @@ func New(o Options) (*Server, error) {
 	}
 	if o.ErrorLogLimit <= 0 {
 		o.ErrorLogLimit = 209715200
+	}
+	if o.Compile == nil {
+		o.Compile = func(context.Context, *load.ProgramSpec) (*load.Program, error) {
+			return nil, doriserr.New(doriserr.Unsupported, "this backend evaluates no expressions")
+		}
 	}
 	if o.Health == nil {
 		o.Health = func() (ready, stopping bool) { return true, false }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"dorisgo/block"
 	"dorisgo/doriserr"
 	"dorisgo/load"
 	"dorisgo/load/errlog"
@@ -143,7 +144,7 @@ func (l *request) load(ctx context.Context) error {
 	if err := checkTable(l.head, p); err != nil {
 		return err
 	}
-	m, err := l.mapping(planned)
+	m, err := l.mapping(ctx, planned)
 	if err != nil {
 		return err
 	}
@@ -156,7 +157,9 @@ func (l *request) load(ctx context.Context) error {
 	}
 	log := l.s.o.Errors.New(db, l.head.label, l.id)
 	defer log.Close()
-	src, err := newSource(l.head, m, l.body, l.length, l.limits, log)
+	src, err := newSource(l.head, m, l.body, l.length, l.limits, load.RowOptions{Sink: log, Evaluate: func(p *load.Program, in *block.Block) (*block.Block, error) {
+		return p.Eval(ctx, in)
+	}})
 	if err != nil {
 		return err
 	}
@@ -177,10 +180,11 @@ func (l *request) load(ctx context.Context) error {
 	return err
 }
 
-func (l *request) mapping(now time.Time) (*load.Mapping, error) {
+func (l *request) mapping(ctx context.Context, now time.Time) (*load.Mapping, error) {
 	o := load.MappingOptions{
-		Columns: l.head.columns, Strict: l.head.strict, Location: l.head.location,
+		Columns: l.head.columns, Derived: l.head.derived, Where: l.head.where, Strict: l.head.strict, Location: l.head.location,
 		Now: now, StringLimit: l.limits.StringLimit,
+		Compile: func(s *load.ProgramSpec) (*load.Program, error) { return l.s.o.Compile(ctx, s) },
 	}
 	if o.Location == nil {
 		o.Location = l.plan.Location

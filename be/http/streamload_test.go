@@ -151,7 +151,8 @@ func TestModes(t *testing.T) {
 // TestRefusedHeaders: a bad value is refused before the body is read, and the
 // reply names header or value.
 func TestRefusedHeaders(t *testing.T) {
-	r := newRig(t)
+	_, compile := withExpressions()
+	r := newRig(t, compile)
 	for _, tt := range []struct{ name, value, want string }{
 		{"group_commit", "asyncmode", "[INVALID_ARGUMENT]group_commit can only be [async_mode, sync_mode, off_mode], found: asyncmode"},
 		{"label", "a b", "Label format error. regex: ^[\\-_A-Za-z0-9:]{1,128}$, label: a b"},
@@ -185,17 +186,26 @@ func TestRefusedHeaders(t *testing.T) {
 		{"read_json_by_line", "1", "Invalid read_json_by_line: 1"},
 		{"jsonpaths", "$.a", "Invalid json path: $.a"},
 		{"json_root", "a", "JSON path \"a\" is not supported"},
-		{"columns", "id, s=nofunc(id)", "[NOT_IMPLEMENTED_ERROR]Header `columns`: expressions are not supported yet: s=nofunc(id)"},
+		{"columns", "id, s=nofunc(id)", "[NOT_IMPLEMENTED_ERROR]Header `columns`: s=nofunc(id): no such expression"},
+		{"columns", "id, s=upper(x)", "[ANALYSIS_ERROR]TStatus: errCode = 2, detailMessage = Header `columns`: s=upper(x): unknown reference column, column=s, reference=x"},
+		{"columns", "id, nosuch=1", "Header `columns`: unknown column nosuch in table t: nosuch=1"},
+		{"columns", "id, n=", "Invalid header `columns`: expected column names or name=expression separated by commas, found \" n=\""},
 		{"columns", "s", "Column has no default value, column=id"},
-		{"where", "n > 1", "header where is not supported yet: n > 1"},
-		{"merge_type", "DELETE", "header merge_type is not supported yet: DELETE"},
+		{"where", "x > 1", "Header `where`: x > 1: unknown column reference in where statement, reference=x"},
+		{"where", "n >", "[NOT_IMPLEMENTED_ERROR]Header `where`: n >: no such expression"},
+		{"merge_type", "DELETE", "[ANALYSIS_ERROR]TStatus: errCode = 2, detailMessage = load by MERGE or DELETE is only supported in unique tables."},
+		{"merge_type", "MERGE", "[INVALID_ARGUMENT]Excepted DELETE ON clause when merge type is MERGE."},
+		{"delete", "n > 1", "[INVALID_ARGUMENT]Not support DELETE ON clause when merge type is not MERGE."},
 		{"merge_type", "upsert", "Invalid merge type upsert"},
-		{"hidden_columns", "__DORIS_DELETE_SIGN__", "header hidden_columns is not supported yet"},
-		{"partial_columns", "true", "header partial_columns is not supported yet: true"},
-		{"unique_key_update_mode", "UPDATE_FIXED_COLUMNS", "header unique_key_update_mode is not supported yet"},
+		{"hidden_columns", "__DORIS_DELETE_SIGN__", "header hidden_columns: __DORIS_DELETE_SIGN__: table t has no hidden columns"},
+		{"partial_columns", "true", "Only unique key merge on write support partial update"},
+		{"partial_columns", "yes", "Invalid partial_columns: yes"},
+		{"unique_key_update_mode", "update_fixed_columns", "Only unique key merge on write support partial update"},
+		{"unique_key_update_mode", "UPDATE_FLEXIBLE_COLUMNS", "flexible partial update only support json format as input file currently"},
 		{"unique_key_update_mode", "x", "Invalid unique_key_partial_mode x, must be one of"},
 		{"partial_update_new_key_behavior", "x", "Invalid partial_update_new_key_behavior: x"},
-		{"negative", "true", "header negative is not supported yet"},
+		{"negative", "true", "header negative: true: table t has no SUM columns"},
+		{"negative", "1", "Invalid negative: 1"},
 		{"partitions", "p9", "unknown partition p9 in table t"},
 		{"function_column.sequence_col", "n", "There is no sequence column in the table t"},
 		{"two_phase_commit", "true", "[NOT_IMPLEMENTED_ERROR]two-phase commit is not supported yet"},

@@ -1,13 +1,30 @@
 package behttp
 
 import (
+	"sync"
 	"time"
 	_ "time/tzdata" // images may have no zone files
 )
 
-// parseZone reads a timezone header: an offset such as +08:00, or a name of the
-// zone database; CST is China's, as in Doris.
-func parseZone(s string) (*time.Location, error) {
+// zones keeps the zones that were read: every load asks for one. Its size is
+// bounded by the number of zones and of offsets.
+var zones sync.Map // string to *time.Location
+
+// ParseZone reads a time zone as the timezone header and the variable time_zone
+// have it: an offset such as +08:00, or a name of the zone database; CST is
+// China's, as in Doris.
+func ParseZone(s string) (*time.Location, error) {
+	if loc, ok := zones.Load(s); ok {
+		return loc.(*time.Location), nil
+	}
+	loc, err := readZone(s)
+	if err == nil {
+		zones.Store(s, loc)
+	}
+	return loc, err
+}
+
+func readZone(s string) (*time.Location, error) {
 	switch {
 	case s == "CST":
 		s = "Asia/Shanghai"

@@ -187,8 +187,8 @@ func beConfig(c *conf.BE, roots, wals []string) be.Config {
 		Duck: duck.Options{
 			Dirs: roots, TempDir: spill, MemoryLimitBytes: c.QueryMemory.Bytes(mem), Threads: threads, MaxConcurrent: c.QueryNum.Int(),
 		},
-		FlushMemory: c.FlushMemory.Bytes(mem),
-		WaitGroups:  c.WaitInternal.Get,
+		FlushMemory: c.FlushMemory.Bytes(mem), LoadMemory: c.LoadMemory.Bytes(mem),
+		WaitGroups: c.WaitInternal.Get,
 	}
 }
 
@@ -218,7 +218,7 @@ func beHTTP(c *conf.BE, log *slog.Logger) func(*be.Node) (http.Handler, error) {
 		n.Background(func(ctx context.Context) { store.Run(ctx, time.Hour) })
 		loader := n.Loader()
 		h, err := behttp.New(behttp.Options{
-			Loader: loader, Errors: store, Advertise: n.HTTPAddr(), MemoryBytes: c.BodyMem.Get(),
+			Loader: loader, Compile: n.Expressions.Compile, Errors: store, Advertise: n.HTTPAddr(), MemoryBytes: c.BodyMem.Get(),
 			Limits: func() behttp.Limits {
 				l := behttp.DefaultLimits()
 				l.StreamingLoadMaxMB, l.StreamingLoadJSONMaxMB = c.MaxMB.Get(), c.MaxJSONMB.Get()

@@ -96,7 +96,7 @@ func runStandalone(cmd *cobra.Command, f standaloneFlags) error {
 	cfg := standalone.Config{
 		DataDir: dir, Host: host, MySQLPort: f.mysql, FEHTTPPort: f.feHTTP, BEHTTPPort: f.http, Version: version.Version, Logger: log,
 		Raft: rc, Protocol: protocol(fc, log), Settings: feSettings{fc}, Limits: limits(fc), ClusterConfig: clusterConfig(fc), Audit: auditor, WALDirs: bc.WALPath.List(";"),
-		WAL: b.WAL, Groups: b.Groups, Storage: b.Storage, Duck: b.Duck, FlushMemory: b.FlushMemory, WaitGroups: b.WaitGroups, Token: fc.ClusterToken.Get(), AcceptLoss: f.acceptLoss,
+		WAL: b.WAL, Groups: b.Groups, Storage: b.Storage, Duck: b.Duck, FlushMemory: b.FlushMemory, LoadMemory: b.LoadMemory, WaitGroups: b.WaitGroups, Token: fc.ClusterToken.Get(), AcceptLoss: f.acceptLoss,
 		FEHTTP: feHTTP(fc, log), BEHTTP: beHTTP(bc, log),
 	}
 	ctx := cmd.Context()

@@ -7,7 +7,8 @@ var tiers = [][]string{
 	1: {"meta", "block", "rpc/peer", "gossip"},
 	2: {"duck", "sql", "raftfsm", "groupcommit/wal"},
 	3: {"load", "groupcommit", "storage", "txnmgr", "router", "query"},
-	// query/exec stands above storage, whose snapshots it pins and reads.
+	// query/exec stands above storage, whose snapshots it pins and reads, and load,
+	// whose programs it makes.
 	4: {"query/exec"},
 	5: {"fe", "be", "client"},
 	6: {"standalone", "bench"},

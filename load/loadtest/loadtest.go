@@ -3,6 +3,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -113,11 +114,16 @@ func (r *Result) RowError(reason string, line []byte) {
 func Run(t testing.TB, m *load.Mapping, d load.Decoder, maxBytes int, stopEarly bool) *Result {
 	t.Helper()
 	res := &Result{}
-	rows := load.NewRows(m, load.RowOptions{Sink: res, StopEarly: stopEarly})
+	rows := load.NewRows(m, load.RowOptions{Sink: res, StopEarly: stopEarly, Evaluate: func(p *load.Program, in *block.Block) (*block.Block, error) {
+		return p.Eval(t.Context(), in)
+	}})
 	for {
 		b := block.New(m.Types())
 		rows.Start(b)
 		err := d.Decode(rows, maxBytes)
+		if flushed := rows.Flush(); err == nil || errors.Is(err, io.EOF) {
+			err = cmp.Or(flushed, err)
+		}
 		res.Rows = append(res.Rows, Dump(t, b)...)
 		if errors.Is(err, io.EOF) {
 			break

@@ -5,4 +5,7 @@
 // FE took: a Pebble snapshot and the files (docs/protocol.md, rule 13). Rows
 // that are still inline become private tables of the query, files are scanned
 // in place, rows of other BEs come as a stream.
+//
+// Expressions are those of loads: compiled once for a mapping, evaluated for many
+// small loads together.
 package exec
