@@ -341,7 +341,7 @@ func TestDroppedTablesFreeTheirTransactions(t *testing.T) {
 	}
 }
 
-// Case B-43 of two-phase commit, with Doris' texts.
+// TestTwoPhaseTexts: repeated and crossed second phases, with Doris' texts.
 func TestTwoPhaseTexts(t *testing.T) {
 	r := newRoom(t)
 	x := r.begin("t", "l", nil)
@@ -366,9 +366,146 @@ func TestTwoPhaseTexts(t *testing.T) {
 	r.refused(finish(true), doriserr.TxnState, "transaction [1] is already visible, not pre-committed.")
 	r.refused(byLabel("l", false), doriserr.TxnNotFound, "running transaction not found, label=l")
 	r.refused(byLabel("zz", false), doriserr.TxnNotFound, "transaction not found, label=zz")
+	// A repeat of the precommit, whose answer was lost, is no error then.
+	r.do(pre)
 	x = r.begin("t", "m", nil)
 	r.do(byLabel("m", false))
 	r.refused(finish(true), doriserr.TxnState, "transaction [2] is already aborted. abort reason: User Abort")
+	r.refused(finish(false), doriserr.TxnState, "transaction [2] is already aborted. abort reason: User Abort")
+	r.refused(byLabel("m", false), doriserr.TxnNotFound, "running transaction not found, label=m")
+	g := r.begin("t", "group_commit_1", &txn.GroupRecord{})
+	r.refused(byLabel(g.Label, false), doriserr.TxnState, "is a group of group commit")
+	x = r.begin("t", "n", nil)
+	plain := r.commit(x, r.table("t"))
+	r.do(plain)
+	plain.TwoPhase = true
+	r.refused(plain, doriserr.TxnState, "transaction [4] is already committed, not pre-committed.")
+}
+
+// precommitted begins a load into a table and leaves it PRECOMMITTED.
+func (r *room) precommitted(table, label string) *txn.Txn {
+	r.Helper()
+	c := r.commit(r.begin(table, label, nil), r.table(table))
+	c.TwoPhase = true
+	return r.do(c).Txn
+}
+
+// TestSecondPhaseIsTheClients: what a backend does not know of its precommit
+// changes nothing, and a repeated question gets its own answer.
+func TestSecondPhaseIsTheClients(t *testing.T) {
+	r := newRoom(t)
+	x := r.precommitted("t", "l")
+	r.refused(&AbortTxn{TxnID: x.ID, Owner: r.owner(), Reason: "no answer"}, doriserr.TxnState, "its client alone may abort")
+	r.refused(&CommitTxn{TxnID: x.ID, Owner: r.owner()}, doriserr.TxnState, "its client alone may commit")
+	// The next life of the backend leaves it alone as well.
+	r.boot = r.do(&RegisterBackend{UUID: "u", Host: "h", HeartbeatPort: 9050, Dirs: r.s.Backend(r.be).Dirs, WALsReported: true, LastBootEpoch: 1}).BootEpoch
+	commit := &FinishTwoPhase{RequestID: [16]byte{1}, DBID: r.db, TxnID: x.ID, Label: "l", Commit: true}
+	if got := r.do(commit).Txn; got.State != txn.Committed {
+		t.Fatalf("%s", got.State)
+	}
+	r.do(&PublishDone{TxnID: x.ID, BackendIDs: []int64{r.be}})
+	if got := r.do(commit).Txn; got.ID != x.ID || got.State != txn.Committed {
+		t.Errorf("a repeat is answered %+v", got)
+	}
+}
+
+// TestPrecommitExpires: after the cluster's time for it, and not before.
+func TestPrecommitExpires(t *testing.T) {
+	for _, tc := range []struct {
+		config string
+		after  int64
+	}{{"", 3600_000}, {"20", 20_000}} {
+		r := newRoom(t)
+		if tc.config != "" {
+			r.do(&SetConfig{Key: ConfigPrecommitS, Value: tc.config})
+		}
+		x := r.precommitted("t", "l")
+		r.do(&Tick{DeltaMs: tc.after - 1, Term: 1})
+		if got := r.s.Txn(x.ID).State; got != txn.Precommitted {
+			t.Fatalf("%s before its time is over", got)
+		}
+		r.do(&Tick{DeltaMs: 1, Term: 1})
+		if got := r.s.Txn(x.ID); got.State != txn.Aborted || got.Reason != txn.ReasonTimeout {
+			t.Errorf("%s, %q after %d ms", got.State, got.Reason, tc.after)
+		}
+		r.begin("t", "l", nil)
+	}
+}
+
+// TestTwoPhaseWithoutItsTable: a commit says what is gone and loses nothing
+// silently; an abort frees the label and the place in the quota.
+func TestTwoPhaseWithoutItsTable(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		gone func(r *room)
+		kind doriserr.Kind
+		text string
+	}{
+		{"DROP TABLE", func(r *room) { r.do(&DropTable{DB: "d", Name: "t"}) }, doriserr.UnknownTable, "its table d.t was dropped"},
+		{"DROP TABLE FORCE", func(r *room) { r.do(&DropTable{DB: "d", Name: "t", Force: true}) }, doriserr.UnknownTable, "its table d.t was dropped"},
+		{"DROP TABLE FORCE, swept", func(r *room) {
+			r.do(&DropTable{DB: "d", Name: "t", Force: true})
+			r.do(&Tick{DeltaMs: 10_000, Term: 1})
+		}, doriserr.UnknownTable, "its table was dropped"},
+		{"TRUNCATE TABLE", func(r *room) { r.do(&TruncateTable{TableID: r.table("t").ID}) }, doriserr.TxnState, "truncated or dropped, 1 of its rows"},
+		{"DROP DATABASE", func(r *room) { r.do(&DropDatabase{Name: "d"}) }, doriserr.UnknownTable, "its table d.t was dropped"},
+		{"DROP DATABASE FORCE, swept", func(r *room) {
+			r.do(&DropDatabase{Name: "d", Force: true})
+			r.do(&Tick{DeltaMs: 10_000, Term: 1})
+		}, doriserr.UnknownTable, "its table was dropped"},
+		{"DROP and CREATE DATABASE", func(r *room) {
+			r.do(&DropDatabase{Name: "d"})
+			r.do(&CreateDatabase{Name: "d"})
+		}, doriserr.UnknownTable, "its table d.t was dropped"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRoom(t)
+			x := r.precommitted("t", "l")
+			tc.gone(r)
+			db, ok := r.s.TwoPhaseDatabase("d", x.ID, "")
+			if !ok {
+				t.Fatal("the name of the database leads nowhere")
+			}
+			r.refused(&FinishTwoPhase{DBID: db, TxnID: x.ID, Commit: true}, tc.kind, tc.text)
+			if got := r.s.Txn(x.ID).State; got != txn.Precommitted {
+				t.Fatalf("%s after the refused commit", got)
+			}
+			r.do(&FinishTwoPhase{DBID: db, TxnID: x.ID})
+			if n := r.s.RunningTxns(x.DBID); n != 0 {
+				t.Errorf("%d places in the quota are taken", n)
+			}
+			if got := r.s.TxnByLabel(x.DBID, "l"); got.State != txn.Aborted {
+				t.Errorf("the label is %s", got.State)
+			}
+			// The answer to a repeat names the state, even of a dropped database.
+			if db, ok = r.s.TwoPhaseDatabase("d", x.ID, ""); !ok {
+				t.Fatal("the name of the database leads nowhere after the abort")
+			}
+			r.refused(&FinishTwoPhase{DBID: db, TxnID: x.ID}, doriserr.TxnState, "already aborted. abort reason: User Abort")
+		})
+	}
+}
+
+// TestTwoPhaseByLabelInADroppedDatabase finds what the database of that name
+// left, and nothing of another one.
+func TestTwoPhaseByLabelInADroppedDatabase(t *testing.T) {
+	r := newRoom(t)
+	x := r.precommitted("t", "l")
+	if _, ok := r.s.TwoPhaseDatabase("gone", x.ID, "l"); ok {
+		t.Error("an unknown database has a transaction")
+	}
+	r.do(&DropDatabase{Name: "d"})
+	if _, ok := r.s.TwoPhaseDatabase("e", 0, "l"); ok {
+		t.Error("another database has the transaction")
+	}
+	if _, ok := r.s.TwoPhaseDatabase("d", 0, "m"); ok {
+		t.Error("another label has the transaction")
+	}
+	db, ok := r.s.TwoPhaseDatabase("d", 0, "l")
+	if !ok || db != x.DBID {
+		t.Fatalf("%d, %v", db, ok)
+	}
+	r.do(&FinishTwoPhase{DBID: db, Label: "l"})
 }
 
 func TestAlterPropsIsCompareAndSet(t *testing.T) {

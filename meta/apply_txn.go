@@ -66,9 +66,13 @@ func (s *State) commitTxn(c *CommitTxn) (Result, error) {
 			return Result{Txn: s.book.Get(c.TxnID)}, err
 		}
 	}
+	timeout := c.PrecommitTimeoutMs
+	if timeout == 0 {
+		timeout = configInt(s.config, ConfigPrecommitS, defaultPrecommitS) * 1000
+	}
 	return s.commit(&txn.Commit{
 		TxnID: c.TxnID, Owner: c.Owner, Partitions: c.Partitions, LoadedRows: c.LoadedRows, FilteredRows: c.FilteredRows,
-		TwoPhase: c.TwoPhase, PrecommitTimeoutMs: c.PrecommitTimeoutMs, WallMs: c.WallMs,
+		TwoPhase: c.TwoPhase, PrecommitTimeoutMs: timeout, WallMs: c.WallMs,
 	})
 }
 

@@ -93,6 +93,7 @@ func EncodeCommand(c Command) ([]byte, error) {
 		p.Body = &metapb.Command_CommitTxn{CommitTxn: &metapb.CommitTxn{TxnId: c.TxnID, Owner: ownerToPB(c.Owner), Partitions: each(c.Partitions, partCommitToPB), LoadedRows: c.LoadedRows, FilteredRows: c.FilteredRows, TwoPhase: c.TwoPhase, PrecommitTimeoutMs: c.PrecommitTimeoutMs}}
 	case *FinishTwoPhase:
 		p.WallMs = c.WallMs
+		p.RequestId = idToPB(c.RequestID)
 		p.Body = &metapb.Command_FinishTwoPhase{FinishTwoPhase: &metapb.FinishTwoPhase{DbId: c.DBID, TxnId: c.TxnID, Label: c.Label, Commit: c.Commit}}
 	case *AbortTxn:
 		p.WallMs = c.WallMs
@@ -211,7 +212,7 @@ func DecodeCommand(data []byte) (Command, error) {
 		return known(b, &CommitTxn{WallMs: p.GetWallMs(), TxnID: b.GetTxnId(), Owner: ownerFromPB(b.GetOwner()), Partitions: each(b.GetPartitions(), partCommitFromPB), LoadedRows: b.GetLoadedRows(), FilteredRows: b.GetFilteredRows(), TwoPhase: b.GetTwoPhase(), PrecommitTimeoutMs: b.GetPrecommitTimeoutMs()})
 	case *metapb.Command_FinishTwoPhase:
 		b := v.FinishTwoPhase
-		return known(b, &FinishTwoPhase{WallMs: p.GetWallMs(), DBID: b.GetDbId(), TxnID: b.GetTxnId(), Label: b.GetLabel(), Commit: b.GetCommit()})
+		return known(b, &FinishTwoPhase{RequestID: idFromPB(p.GetRequestId()), WallMs: p.GetWallMs(), DBID: b.GetDbId(), TxnID: b.GetTxnId(), Label: b.GetLabel(), Commit: b.GetCommit()})
 	case *metapb.Command_AbortTxn:
 		b := v.AbortTxn
 		return known(b, &AbortTxn{WallMs: p.GetWallMs(), TxnID: b.GetTxnId(), Owner: ownerFromPB(b.GetOwner()), Reason: b.GetReason(), Force: b.GetForce()})

@@ -221,8 +221,10 @@ type BeginTxn struct {
 	WallMs      int64
 }
 
-// CommitTxn decides COMMITTED, or PRECOMMITTED if TwoPhase. Result.Txn is the
-// transaction with its versions.
+// CommitTxn decides COMMITTED, or PRECOMMITTED if TwoPhase: then for
+// PrecommitTimeoutMs, or if that is 0 for the cluster's
+// stream_load_default_precommit_timeout_second. Result.Txn is the transaction
+// with its versions.
 type CommitTxn struct {
 	TxnID              int64
 	Owner              txn.Owner
@@ -235,13 +237,15 @@ type CommitTxn struct {
 }
 
 // FinishTwoPhase commits or aborts a PRECOMMITTED transaction, by id or, if
-// TxnID is 0, by label.
+// TxnID is 0, by label. An abort takes one in PREPARE as well. The request id
+// makes a repeat find its own decision and not one that was made before.
 type FinishTwoPhase struct {
-	DBID   int64
-	TxnID  int64
-	Label  string
-	Commit bool
-	WallMs int64
+	RequestID [16]byte
+	DBID      int64
+	TxnID     int64
+	Label     string
+	Commit    bool
+	WallMs    int64
 }
 
 // AbortTxn decides ABORTED. The zero Owner is an FE or an operator.

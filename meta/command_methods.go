@@ -149,7 +149,7 @@ func (c *CommitTxn) stamp(ms int64) { setWall(&c.WallMs, ms) }
 
 func (*FinishTwoPhase) name() string { return "finish_two_phase" }
 
-func (*FinishTwoPhase) request() [16]byte { return [16]byte{} }
+func (c *FinishTwoPhase) request() [16]byte { return c.RequestID }
 
 func (c *FinishTwoPhase) stamp(ms int64) { setWall(&c.WallMs, ms) }
 

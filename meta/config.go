@@ -16,11 +16,13 @@ const (
 	ConfigDisableLoad    = "disable_load_job"
 	ConfigTrashS         = "catalog_trash_expire_second"
 	ConfigAbortDownS     = "abort_txn_after_lost_heartbeat_time_second"
+	ConfigPrecommitS     = "stream_load_default_precommit_timeout_second"
 )
 
 const (
 	defaultTrashS     = 86400
 	defaultAbortDownS = 300
+	defaultPrecommitS = 3600
 )
 
 func limitsOf(config map[string]string) txn.Limits {

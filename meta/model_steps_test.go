@@ -29,6 +29,9 @@ func (m *model) abort(t *rapid.T) {
 		m.applyWant(t, c, doriserr.StaleEpoch, false)
 	case x.state == txn.Aborted:
 		m.applyWant(t, c, 0, true)
+	case x.state == txn.Precommitted && operator:
+		m.applyWant(t, c, 0, true)
+		m.aborted(x)
 	case x.state != txn.Prepare, operator && x.hasWAL():
 		m.applyWant(t, c, doriserr.TxnState, false)
 	default:
@@ -37,7 +40,89 @@ func (m *model) abort(t *rapid.T) {
 	}
 }
 
+// finished is a second phase that was asked for, and its decision.
+type finished struct {
+	c     *FinishTwoPhase
+	kind  doriserr.Kind
+	ok    bool
+	state txn.State
+}
+
+// finish asks for the second phase, or repeats an earlier question, which gets
+// its first answer whatever happened since.
+func (m *model) finish(t *rapid.T) {
+	if n := len(m.finishes); n > 0 && rapid.IntRange(0, 3).Draw(t, "repeat") == 0 {
+		f := m.finishes[rapid.IntRange(0, n-1).Draw(t, "which")]
+		if res := m.applyWant(t, f.c, f.kind, f.ok); f.ok && res.Txn.State != f.state {
+			t.Fatalf("a repeated second phase of %d answers %s, first %s", f.c.TxnID, res.Txn.State, f.state)
+		}
+		return
+	}
+	x := m.pick(t)
+	n := len(m.finishes)
+	f := finished{c: &FinishTwoPhase{RequestID: [16]byte{255, byte(n), byte(n >> 8)}, DBID: m.db, Commit: rapid.Bool().Draw(t, "commit"), WallMs: 3}}
+	by := rapid.SampledFrom([]string{"id", "label", "both", "wrong database"}).Draw(t, "named by")
+	if by != "label" {
+		f.c.TxnID = x.id
+	}
+	if by == "label" || by == "both" {
+		f.c.Label = x.label
+	}
+	if by == "wrong database" {
+		f.c.DBID = m.other
+	}
+	switch {
+	case by == "wrong database", by != "label" && x.forgotten:
+		f.kind = doriserr.TxnNotFound
+	case by == "label":
+		x = m.newest(x.label)
+		if x == nil || f.c.Commit && x.state != txn.Precommitted || !f.c.Commit && x.state != txn.Prepare && x.state != txn.Precommitted {
+			f.kind = doriserr.TxnNotFound
+			break
+		}
+		f.kind, f.ok = m.finishOf(x, f.c.Commit)
+	default:
+		f.kind, f.ok = m.finishOf(x, f.c.Commit)
+	}
+	res := m.applyWant(t, f.c, f.kind, f.ok)
+	if f.ok && f.c.Commit {
+		m.committed(x, x.parts)
+		m.sameVersions(t, x, res.Txn)
+	} else if f.ok {
+		m.aborted(x)
+	}
+	if f.ok {
+		f.state = res.Txn.State
+	}
+	m.finishes = append(m.finishes, f)
+}
+
+// newest is the transaction that a label names now.
+func (m *model) newest(label string) *modelTxn {
+	var found *modelTxn
+	for _, x := range m.txns {
+		if x.label == label && !x.forgotten {
+			found = x
+		}
+	}
+	return found
+}
+
+// finishOf is what the second phase of a transaction comes to.
+func (m *model) finishOf(x *modelTxn, commit bool) (kind doriserr.Kind, ok bool) {
+	switch {
+	case x.group:
+		return doriserr.TxnState, false
+	case commit && x.state != txn.Precommitted, !commit && x.state.Final(), !commit && x.state == txn.Committed:
+		return doriserr.TxnState, false
+	case commit && !m.majority(x.parts):
+		return doriserr.NoBackend, false
+	}
+	return 0, true
+}
+
 func (m *model) aborted(x *modelTxn) {
+	x.parts = nil
 	x.state = txn.Aborted
 	m.ended(x)
 }
@@ -170,7 +255,7 @@ func (m *model) tick(t *rapid.T) {
 		return
 	}
 	for _, x := range m.txns {
-		if x.state == txn.Prepare && !x.hasWAL() && x.deadline <= m.clock {
+		if (x.state == txn.Prepare || x.state == txn.Precommitted) && !x.hasWAL() && x.deadline <= m.clock {
 			m.aborted(x)
 		}
 	}

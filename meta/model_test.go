@@ -25,6 +25,8 @@ type modelTxn struct {
 	boot       uint64
 	owner      uint64
 	group, wal bool
+	// twoPhase is set once it was PRECOMMITTED.
+	twoPhase bool
 	// file says that the WAL is on the backend's disk.
 	file      bool
 	released  bool
@@ -63,12 +65,14 @@ type model struct {
 	term     uint64
 	inTerm   int64
 	db       int64
+	other    int64 // a database without tables
 	tables   []*Table
 	backends []*modelBackend
 	txns     []*modelTxn
 	parts    map[int64]*modelPartition
 	begins   []*BeginTxn
 	nextReq  byte
+	finishes []finished
 	// ends counts transactions that ended, for their order.
 	ends int
 }
@@ -81,6 +85,7 @@ func newModel(t *rapid.T) *model {
 	m.apply(t, &SetConfig{Key: ConfigMaxRunningTxns, Value: "12"})
 	m.apply(t, &SetConfig{Key: ConfigLabelMax, Value: fmt.Sprint(modelLabelMax)})
 	m.db = m.apply(t, &CreateDatabase{Name: "d"}).ID
+	m.other = m.apply(t, &CreateDatabase{Name: "other"}).ID
 	for i := range 3 {
 		res := m.apply(t, &RegisterBackend{UUID: fmt.Sprintf("be%d", i), Host: fmt.Sprintf("h%d", i), HeartbeatPort: 9050})
 		m.backends = append(m.backends, &modelBackend{id: res.ID, boot: 1, alive: true})
@@ -241,10 +246,16 @@ func (m *model) ownerOf(t *rapid.T, x *modelTxn) (o txn.Owner, right bool) {
 	return o, o.BootEpoch == m.backends[x.backend].boot
 }
 
-func (m *model) commit(t *rapid.T) {
+func (m *model) commit(t *rapid.T)    { m.commitOrPrecommit(t, false) }
+func (m *model) precommit(t *rapid.T) { m.commitOrPrecommit(t, true) }
+
+func (m *model) commitOrPrecommit(t *rapid.T, twoPhase bool) {
 	x := m.pick(t)
 	o, right := m.ownerOf(t, x)
-	c := &CommitTxn{TxnID: x.id, Owner: o, LoadedRows: 5, WallMs: 2}
+	c := &CommitTxn{TxnID: x.id, Owner: o, LoadedRows: 5, WallMs: 2, TwoPhase: twoPhase}
+	if twoPhase {
+		c.PrecommitTimeoutMs = int64(rapid.SampledFrom([]int{1000, 60000}).Draw(t, "precommit timeout"))
+	}
 	table := m.s.Table(x.table)
 	for _, p := range table.Partitions {
 		if rapid.Bool().Draw(t, "partition") {
@@ -266,7 +277,11 @@ func (m *model) commit(t *rapid.T) {
 		m.applyWant(t, c, doriserr.TxnNotFound, false)
 	case !right:
 		m.applyWant(t, c, doriserr.StaleEpoch, false)
-	case x.state == txn.Aborted:
+	case x.state == txn.Aborted, c.TwoPhase && x.group:
+		m.applyWant(t, c, doriserr.TxnState, false)
+	case x.state == txn.Precommitted && !c.TwoPhase, x.state != txn.Prepare && c.TwoPhase && !x.twoPhase:
+		// The first is not the backend's to decide, the second was never
+		// pre-committed.
 		m.applyWant(t, c, doriserr.TxnState, false)
 	case x.state != txn.Prepare:
 		res := m.applyWant(t, c, 0, true)
@@ -275,6 +290,10 @@ func (m *model) commit(t *rapid.T) {
 		m.applyWant(t, c, doriserr.Blocked, false)
 	case !m.majority(c.Partitions):
 		m.applyWant(t, c, doriserr.NoBackend, false)
+	case c.TwoPhase:
+		res := m.applyWant(t, c, 0, true)
+		x.state, x.twoPhase, x.parts, x.deadline = txn.Precommitted, true, c.Partitions, m.clock+c.PrecommitTimeoutMs
+		m.sameVersions(t, x, res.Txn)
 	default:
 		res := m.applyWant(t, c, 0, true)
 		m.committed(x, c.Partitions)
@@ -485,9 +504,11 @@ func TestModel(t *testing.T) {
 			"begin again":   m.begin,
 			"commit":        m.commit,
 			"commit again":  m.commit,
+			"precommit":     m.precommit,
 			"publish":       m.publish,
 			"publish again": m.publish,
 			"abort":         m.abort,
+			"finish":        m.finish,
 			"restart":       m.restart,
 			"take over":     m.takeOver,
 			"release":       m.release,

@@ -68,8 +68,26 @@ type Outcome struct {
 
 // Commit proposes a commit, publishes it and waits up to wait for VISIBLE. It
 // may be repeated: the answer is the transaction's state then. An error is a
-// decision of the FSM, NotLeader, or Unknown.
+// decision of the FSM, NotLeader, or Unknown. A commit of two phases ends
+// PRECOMMITTED: nothing is published.
 func (m *Manager) Commit(ctx context.Context, c *meta.CommitTxn, wait time.Duration) (Outcome, error) {
+	if c.TwoPhase {
+		// The time until it expires counts from now and not from the last tick.
+		if err := m.advance(ctx, 0); err != nil {
+			return Outcome{}, err
+		}
+	}
+	return m.decide(ctx, c, wait)
+}
+
+// Finish is the second phase of a PRECOMMITTED transaction: a commit goes on as
+// Commit does, an abort is done when it is decided.
+func (m *Manager) Finish(ctx context.Context, c *meta.FinishTwoPhase, wait time.Duration) (Outcome, error) {
+	return m.decide(ctx, c, wait)
+}
+
+// decide proposes a command that may commit a transaction.
+func (m *Manager) decide(ctx context.Context, c meta.Command, wait time.Duration) (Outcome, error) {
 	m.mu.Lock()
 	ended := m.ended
 	m.mu.Unlock()
@@ -78,7 +96,7 @@ func (m *Manager) Commit(ctx context.Context, c *meta.CommitTxn, wait time.Durat
 		return Outcome{}, err
 	}
 	if res.Txn == nil {
-		return Outcome{}, doriserr.New(doriserr.Internal, "BUG: the commit of transaction %d was answered without it", c.TxnID)
+		return Outcome{}, doriserr.New(doriserr.Internal, "BUG: %s was answered without a transaction", meta.CommandName(c))
 	}
 	out := Outcome{State: res.Txn.State, Index: res.Index, Txn: res.Txn}
 	if out.State != txn.Committed {

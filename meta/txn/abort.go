@@ -20,8 +20,10 @@ type Abort struct {
 // Abort decides ABORTED. The label is free again at once; the group record of
 // a group with WAL stays until it is released. A repeat succeeds. A group with
 // WAL is aborted only by its owner, which knows whether a row was
-// acknowledged, or by force. On errors the transaction, if it is known, is
-// returned beside the error.
+// acknowledged, or by force. A PRECOMMITTED transaction belongs to its client:
+// the backend that wrote it may not abort it, whatever it knows of the answer to
+// its commit. On errors the transaction, if it is known, is returned beside the
+// error.
 func (b *Book) Abort(r *Abort) (*Txn, error) {
 	t := b.Get(r.TxnID)
 	if t == nil {
@@ -35,11 +37,17 @@ func (b *Book) Abort(r *Abort) (*Txn, error) {
 		return t, nil
 	case !t.State.Undecided():
 		return t, doriserr.New(doriserr.TxnState, "transaction [%d] is already %s, could not abort.", t.ID, t.State)
+	case t.State == Precommitted && r.Owner.BackendID != 0:
+		return t, doriserr.New(doriserr.TxnState, "transaction [%d] is pre-committed, which its client alone may abort", t.ID)
 	case t.HasWAL() && r.Owner.BackendID == 0 && !r.Force:
 		return t, doriserr.New(doriserr.TxnState,
 			"transaction [%d] is a group whose WAL may hold acknowledged rows, could not abort.", t.ID)
 	}
 	return b.abort(t, r.Reason, r.WallMs), nil
+}
+
+func alreadyAborted(t *Txn) error {
+	return doriserr.New(doriserr.TxnState, "transaction [%d] is already aborted. abort reason: %s", t.ID, t.Reason)
 }
 
 func (b *Book) abort(t *Txn, reason string, wallMs int64) *Txn {

@@ -46,6 +46,11 @@ type CommitPlacement interface {
 // which the load began are SchemaChanged: its rows belong into the partitions
 // that are there now, so the owner builds them anew. On errors the transaction, if it is
 // known, is returned beside the error.
+//
+// Once a transaction is PRECOMMITTED its client decides, whoever wrote it: a
+// commit that a backend sends is refused. Its rows count all or not at all: if
+// a partition of them is gone the commit is refused and the transaction may
+// still be aborted.
 func (b *Book) Commit(r *Commit, place CommitPlacement) (*Txn, error) {
 	t := b.Get(r.TxnID)
 	if t == nil {
@@ -57,17 +62,23 @@ func (b *Book) Commit(r *Commit, place CommitPlacement) (*Txn, error) {
 	if r.Owner.BackendID == 0 && t.Owner.BackendID != 0 && t.State == Prepare {
 		return t, doriserr.New(doriserr.StaleEpoch, "transaction [%d] is owned by backend %d, which alone may commit it", t.ID, t.Owner.BackendID)
 	}
+	if r.TwoPhase && t.Group != nil {
+		return t, doriserr.New(doriserr.TxnState, "transaction [%d] is a group, which has no second phase", t.ID)
+	}
 	switch t.State {
 	case Committed, Visible:
-		if r.TwoPhase {
+		if r.TwoPhase && t.PrecommitMs == 0 {
 			return t, doriserr.New(doriserr.TxnState, "transaction [%d] is already %s, not pre-committed.", t.ID, lower(t.State))
 		}
 		return t, nil
 	case Aborted:
-		return t, doriserr.New(doriserr.TxnState, "transaction [%d] is already aborted. abort reason: %s", t.ID, t.Reason)
+		return t, alreadyAborted(t)
 	case Precommitted:
 		if r.TwoPhase {
 			return t, nil
+		}
+		if r.Owner.BackendID != 0 {
+			return t, doriserr.New(doriserr.TxnState, "transaction [%d] is pre-committed, which its client alone may commit", t.ID)
 		}
 	}
 	if earlier, found := b.earlierGroup(t); r.Ordered && found {
@@ -86,13 +97,17 @@ func (b *Book) Commit(r *Commit, place CommitPlacement) (*Txn, error) {
 	if err != nil {
 		return t, err
 	}
+	if len(kept) < len(next.Partitions) && (r.TwoPhase || t.State == Precommitted) {
+		return t, doriserr.New(doriserr.TxnState,
+			"transaction [%d] cannot be committed: partitions of its table were truncated or dropped, %d of its rows belong to them. Abort it and load again.", t.ID, dropped)
+	}
 	next.Partitions = kept
 	next.DroppedRows += dropped
 	if err := b.checkMajority(&next, place); err != nil {
 		return t, err
 	}
 	if r.TwoPhase {
-		next.State, next.PrecommitMs = Precommitted, r.WallMs
+		next.State, next.PrecommitMs = Precommitted, max(r.WallMs, 1)
 		next.DeadlineFSM, next.TimeoutMs = b.clock+r.PrecommitTimeoutMs, r.PrecommitTimeoutMs
 		b.replace(t, &next)
 		return &next, nil

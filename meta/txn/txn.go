@@ -16,7 +16,8 @@ type Txn struct {
 	TableEpoch    uint64
 	SchemaVersion int32
 	// PrepareMs, PrecommitMs, CommitMs and FinishMs are the wall clock of the
-	// leader that proposed the step, in Unix milliseconds, for SHOW only.
+	// leader that proposed the step, in Unix milliseconds, for SHOW only; 0 if
+	// there was no such step.
 	PrepareMs, PrecommitMs, CommitMs, FinishMs int64
 	// DeadlineFSM is when an undecided transaction without WAL is aborted, in
 	// milliseconds of the FSM's clock (rule 15).
