@@ -2,10 +2,11 @@ package be
 
 import (
 	"context"
-	"strings"
+	"errors"
 	"time"
 
 	behttp "dorisgo/be/http"
+	"dorisgo/be/sink"
 	"dorisgo/block"
 	"dorisgo/doriserr"
 	"dorisgo/groupcommit"
@@ -121,7 +122,7 @@ func (l *Loader) Normal(ctx context.Context, n *behttp.NormalLoad) (behttp.Norma
 	start := time.Now()
 	tx, err := l.begin(ctx, n.Plan.Table, n.RequestID, n.Label, n.Timeout, txn.BackendStreaming)
 	if err != nil {
-		return behttp.NormalResult{}, labelError(err, n.Label)
+		return behttp.NormalResult{}, labelError(err)
 	}
 	res := behttp.NormalResult{TxnID: tx.ID, BeginTime: time.Since(start)}
 	w, err := l.sink.WriteStream(ctx, tx, n.Plan.Table, n.Blocks.Next)
@@ -131,33 +132,30 @@ func (l *Loader) Normal(ctx context.Context, n *behttp.NormalLoad) (behttp.Norma
 	}
 	_, filtered := n.Counts()
 	start = time.Now()
+	if n.TwoPhase {
+		err := l.precommit(ctx, tx, w, filtered)
+		res.CommitTime = time.Since(start)
+		return res, err
+	}
 	out, err := l.commit(ctx, tx, w, filtered)
 	res.CommitTime = time.Since(start)
 	res.Visible = out.State == txn.Visible
 	return res, err
 }
 
-// labelError turns the FSM's refusal of a label into the form that carries the
-// transaction's id and state.
-func labelError(err error, label string) error {
-	if !doriserr.Is(err, doriserr.LabelExists) {
-		return err
+// FinishTwoPhase implements behttp.Loader.
+func (l *Loader) FinishTwoPhase(ctx context.Context, user string, f *behttp.TwoPhase) error {
+	if user != "" && l.Authorize(user, priv.Load) != nil {
+		return doriserr.New(doriserr.NoPrivilege, "LOAD command denied to user '%s' for database '%s'", user, f.DB)
 	}
-	text := err.Error()
-	e := &behttp.LabelExistsError{Label: label, State: between(text, "status [", "]")}
-	for _, c := range between(text, "txn [", "]") {
-		if c >= '0' && c <= '9' {
-			e.TxnID = e.TxnID*10 + int64(c-'0')
-		}
-	}
-	return e
+	_, err := l.sink.FinishTwoPhase(ctx, sink.TwoPhase{RequestID: f.RequestID, DB: f.DB, TxnID: f.TxnID, Label: f.Label, Commit: f.Commit})
+	return err
 }
 
-func between(s, before, after string) string {
-	_, rest, ok := strings.Cut(s, before)
-	if !ok {
-		return ""
+// labelError is the refusal of a label in the form that replies use.
+func labelError(err error) error {
+	if e, ok := errors.AsType[*sink.LabelError](err); ok {
+		return &behttp.LabelExistsError{Label: e.Label, TxnID: e.TxnID, State: e.State.String()}
 	}
-	mid, _, _ := strings.Cut(rest, after)
-	return mid
+	return err
 }

@@ -198,6 +198,17 @@ func (l *loads) commit(ctx context.Context, tx sink.Txn, w *sink.Written, filter
 	return out, err
 }
 
+// precommit leaves the decision to the client. If it is not known whether the
+// client may decide, the settler asks for an abort, which is refused once the
+// transaction is pre-committed.
+func (l *loads) precommit(ctx context.Context, tx sink.Txn, w *sink.Written, filtered int64) error {
+	err := l.sink.Precommit(ctx, tx, w, filtered)
+	if err != nil {
+		l.settler.add(undecided{tx: tx, reason: "the load was not pre-committed: " + err.Error()})
+	}
+	return err
+}
+
 // abort ends a transaction although its load's time may be up.
 func (l *loads) abort(ctx context.Context, tx sink.Txn, why error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

@@ -15,7 +15,9 @@ type reply struct {
 	TxnID        int64 `json:"TxnId"`
 	Label        string
 	GroupCommit  bool
+	TwoPhase     string `json:"TwoPhaseCommit"`
 	Status       string
+	Existing     string `json:"ExistingJobStatus"`
 	Message      string
 	Total        int64  `json:"NumberTotalRows"`
 	Loaded       int64  `json:"NumberLoadedRows"`

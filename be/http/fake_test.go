@@ -35,6 +35,9 @@ type fakeLoader struct {
 	groupResult GroupResult
 	groupErr    error
 	normal      func(context.Context, *NormalLoad) (NormalResult, error)
+	// finish answers the next second phases; finished are those that came.
+	finish   func(*TwoPhase) error
+	finished []TwoPhase
 	// hold keeps GroupCommit waiting; started hears of every call that waits.
 	hold    chan struct{}
 	started chan *GroupLoad
@@ -106,7 +109,7 @@ func (f *fakeLoader) GroupCommit(ctx context.Context, l *GroupLoad) (GroupResult
 }
 
 func (f *fakeLoader) Normal(ctx context.Context, l *NormalLoad) (NormalResult, error) {
-	f.called("normal %s", l.Label)
+	f.called("normal %s two phases=%v", l.Label, l.TwoPhase)
 	if f.normal != nil {
 		return f.normal(ctx, l)
 	}
@@ -127,7 +130,20 @@ func (f *fakeLoader) Normal(ctx context.Context, l *NormalLoad) (NormalResult, e
 		return NormalResult{TxnID: id}, err
 	}
 	f.rows = append(f.rows, rows...)
-	return NormalResult{TxnID: id, Visible: true}, nil
+	return NormalResult{TxnID: id, Visible: !l.TwoPhase}, nil
+}
+
+func (f *fakeLoader) FinishTwoPhase(_ context.Context, user string, p *TwoPhase) error {
+	if user == "u" {
+		return doriserr.New(doriserr.NoPrivilege, "LOAD command denied to user 'u' for database '%s'", p.DB)
+	}
+	f.mu.Lock()
+	f.finished = append(f.finished, *p)
+	f.mu.Unlock()
+	if f.finish != nil {
+		return f.finish(p)
+	}
+	return nil
 }
 
 func (f *fakeLoader) drain(ctx context.Context, s Blocks) (rows []string, err error) {

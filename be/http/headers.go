@@ -94,7 +94,7 @@ var headerRules = []headerRule{
 	{"partitions", setPartitions},
 	{"temporary_partitions", refused},
 	{"function_column.sequence_col", func(h *head, _, v string, _ Limits) error { h.sequenceCol = v; return nil }},
-	{"two_phase_commit", setTwoPhase},
+	{"two_phase_commit", flag(func(h *head) *bool { return &h.twoPhase })},
 	{"negative", flag(func(h *head) *bool { return &h.negative })},
 	{"partial_columns", setPartial},
 	{"unique_key_update_mode", setUpdateMode},
@@ -288,13 +288,6 @@ func setPartitions(h *head, name, v string, _ Limits) error {
 		h.partitions = append(h.partitions, p)
 	}
 	return nil
-}
-
-func setTwoPhase(h *head, name, v string, l Limits) error {
-	if err := flag(func(h *head) *bool { return &h.twoPhase })(h, name, v, l); err != nil || !h.twoPhase {
-		return err
-	}
-	return unsupported("two-phase commit is not supported yet, header %s: %s", name, v)
 }
 
 func refused(_ *head, name, v string, _ Limits) error {

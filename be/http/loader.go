@@ -37,8 +37,25 @@ type Loader interface {
 	// any byte of the body is read), aborts it on any error of Blocks and returns
 	// that error unchanged, and commits also when there is no row at all. The
 	// result's TxnID is set whenever a transaction was begun, with an error too.
-	// A used label is a *LabelExistsError.
+	// A used label is a *LabelExistsError. With TwoPhase it ends pre-committed
+	// instead of committed, and Visible says nothing.
 	Normal(ctx context.Context, l *NormalLoad) (NormalResult, error)
+
+	// FinishTwoPhase commits or aborts what a load with TwoPhase left, wherever it
+	// ran, and checks that user may load into its database (empty for a token
+	// login). A commit returns when the rows are visible, or committed and late.
+	// An Unknown error means that it may have been decided.
+	FinishTwoPhase(ctx context.Context, user string, f *TwoPhase) error
+}
+
+// TwoPhase is a second phase: of a transaction by id, by label, or by both,
+// which then must fit.
+type TwoPhase struct {
+	RequestID [16]byte
+	DB        string
+	TxnID     int64 // 0 if only the label is given
+	Label     string
+	Commit    bool
 }
 
 // Plan is a table as it was when a load was planned, immutable.
@@ -108,6 +125,8 @@ type NormalLoad struct {
 	Label string
 	// RequestID makes a repeated begin find its own transaction.
 	RequestID [16]byte
+	// TwoPhase leaves the decision to FinishTwoPhase.
+	TwoPhase bool
 	// Timeout is the transaction's, at least one second; ctx ends with it too.
 	Timeout time.Duration
 	// Blocks are the rows.

@@ -16,8 +16,8 @@ type mode struct {
 
 // modeOf decides between group commit and a normal load (Part A of
 // docs/compatibility.md): the header goes before the table's property. A load
-// with a label or partitions of its own, into a table without light schema
-// changes, or without a body, is a normal load. A body of unknown length runs
+// with a label or partitions of its own, in two phases, into a table without light
+// schema changes, or without a body, is a normal load. A body of unknown length runs
 // as sync.
 func modeOf(h *head, p *Plan, length int64) mode {
 	asked := h.mode
@@ -25,7 +25,7 @@ func modeOf(h *head, p *Plan, length int64) mode {
 		asked = strings.ToLower(p.Table.Props.GroupCommitMode)
 	}
 	if asked != "sync_mode" && asked != "async_mode" || length == 0 ||
-		h.label != "" || h.partitions != nil || !p.Table.Props.LightSchemaChange {
+		h.label != "" || h.twoPhase || h.partitions != nil || !p.Table.Props.LightSchemaChange {
 		return mode{}
 	}
 	m := mode{group: true, async: asked == "async_mode"}

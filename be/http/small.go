@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"net/http"
 	"strconv"
-
-	"dorisgo/doriserr"
 )
 
 // notFound answers paths that are not ours.
@@ -33,26 +31,6 @@ func (s *Server) httpStream(w http.ResponseWriter, r *http.Request) {
 // forward answers PUT …/_stream_load_forward, which is off unless its key is set.
 func (s *Server) forward(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusForbidden, "Stream load forward is disabled")
-}
-
-// twoPhase answers the second phase of two-phase commit.
-func (s *Server) twoPhase(w http.ResponseWriter, r *http.Request) {
-	fail := func(status int, err error) {
-		o := object{buf: []byte{'{'}}
-		o.text("status", doriserr.KindOf(err).LoadCode())
-		o.text("msg", err.Error())
-		writeJSON(w, status, o.end())
-	}
-	l := loginOf(r)
-	if !l.ok {
-		fail(http.StatusUnauthorized, doriserr.New(doriserr.AccessDenied, "no valid Basic authorization"))
-		return
-	}
-	if err := s.o.Loader.Authenticate(r.Context(), l.user, l.password, l.token); err != nil {
-		fail(http.StatusUnauthorized, err)
-		return
-	}
-	fail(http.StatusOK, unsupported("two-phase commit is not supported yet"))
 }
 
 // errorLog answers GET and HEAD /api/_load_error_log?file=…: what an ErrorURL

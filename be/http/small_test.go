@@ -86,8 +86,8 @@ func TestSmallPaths(t *testing.T) {
 		{"GET", "/api/show_config?conf_item=group_commit_wal_path", 200, `[["group_commit_wal_path","string","/a\"b","true"]]`},
 		{"POST", "/api/update_config?group_commit_wal_path=/x&persist=true", 200, "[\n    {\n        \"config_name\": \"group_commit_wal_path\",\n        \"status\": \"OK\",\n        \"msg\": \"\"\n    }\n]\n"},
 		{"POST", "/api/update_config?a=b", 200, "[\n    {\n        \"config_name\": \"a\",\n        \"status\": \"BAD\",\n        \"msg\": \"'a' is not supported to modify\"\n    }\n]\n"},
-		{"PUT", "/api/db/_stream_load_2pc", 200, "{\n    \"status\": \"NOT_IMPLEMENTED_ERROR\",\n    \"msg\": \"two-phase commit is not supported yet\"\n}\n"},
-		{"PUT", "/api/db/t3/_stream_load_2pc", 200, "{\n    \"status\": \"NOT_IMPLEMENTED_ERROR\",\n    \"msg\": \"two-phase commit is not supported yet\"\n}\n"},
+		{"PUT", "/api/db/_stream_load_2pc", 200, "{\n    \"status\": \"INVALID_ARGUMENT\",\n    \"msg\": \"No transaction id or label selected.\"\n}\n"},
+		{"PUT", "/api/db/t3/_stream_load_2pc", 200, "{\n    \"status\": \"INVALID_ARGUMENT\",\n    \"msg\": \"No transaction id or label selected.\"\n}\n"},
 		{"PUT", "/api/db/t3/_stream_load_forward?forward_to=x:1", 403, "Stream load forward is disabled"},
 	} {
 		if code, body := r.get(tt.method, tt.path); code != tt.code || body != tt.body {

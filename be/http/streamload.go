@@ -212,7 +212,7 @@ func (l *request) normal(ctx context.Context, src *source, share *share) error {
 	l.out.label = l.head.label
 	writing := time.Now()
 	res, err := l.s.o.Loader.Normal(ctx, &NormalLoad{
-		Plan: l.plan, Label: l.head.label, RequestID: l.id, Timeout: l.head.timeout, Blocks: src,
+		Plan: l.plan, Label: l.head.label, RequestID: l.id, TwoPhase: l.head.twoPhase, Timeout: l.head.timeout, Blocks: src,
 		Counts: func() (loaded, filtered int64) {
 			c := src.rows.Counts()
 			return c.Loaded, c.Filtered
@@ -227,7 +227,7 @@ func (l *request) normal(ctx context.Context, src *source, share *share) error {
 		}
 		return err
 	}
-	if !res.Visible {
+	if !res.Visible && !l.head.twoPhase {
 		l.out.status, l.out.message = statusPublishTimeout, publishTimeoutText
 	}
 	return nil

@@ -208,7 +208,7 @@ func TestRefusedHeaders(t *testing.T) {
 		{"negative", "1", "Invalid negative: 1"},
 		{"partitions", "p9", "unknown partition p9 in table t"},
 		{"function_column.sequence_col", "n", "There is no sequence column in the table t"},
-		{"two_phase_commit", "true", "[NOT_IMPLEMENTED_ERROR]two-phase commit is not supported yet"},
+		{"two_phase_commit", "yes", "[INVALID_ARGUMENT]Invalid two_phase_commit: yes, must be true or false"},
 	} {
 		rep := r.put("1,a,2\n", tt.name, tt.value)
 		if rep.code != 200 || rep.load.Status != statusFail || !strings.Contains(rep.load.Message, tt.want) || rep.load.TxnId != -1 {

@@ -71,7 +71,8 @@ func (s *Sink) owner(epoch uint64) *fepb.Owner {
 	return &fepb.Owner{BackendId: s.id.BackendID, BootEpoch: s.id.BootEpoch, OwnerEpoch: epoch}
 }
 
-// Begin opens a transaction. Repeating a request id gets the same one.
+// Begin opens a transaction. Repeating a request id gets the same one. A label
+// that another transaction has is a *LabelError.
 func (s *Sink) Begin(ctx context.Context, r *fepb.BeginRequest) (Txn, error) {
 	r.Owner = s.owner(0)
 	if r.Coordinator == "" {
@@ -84,6 +85,9 @@ func (s *Sink) Begin(ctx context.Context, r *fepb.BeginRequest) (Txn, error) {
 	})
 	if err != nil {
 		return Txn{}, err
+	}
+	if reply.ExistingState != 0 {
+		return Txn{}, &LabelError{Label: reply.Label, TxnID: reply.TxnId, State: txn.State(reply.ExistingState)}
 	}
 	return Txn{ID: reply.TxnId, Label: reply.Label, OwnerEpoch: reply.OwnerEpoch}, nil
 }
@@ -160,10 +164,7 @@ func (s *Sink) Commit(ctx context.Context, tx Txn, w *Written, filtered int64, w
 		return err
 	})
 	if err != nil {
-		if ctx.Err() != nil && !doriserr.Is(err, doriserr.Unknown) {
-			err = doriserr.Wrap(doriserr.Unknown, err, "the outcome of transaction %d is not known", tx.ID)
-		}
-		return Outcome{}, err
+		return Outcome{}, undecided(ctx, err, "the outcome of transaction %d is not known", tx.ID)
 	}
 	return Outcome{State: txn.State(reply.State), Index: reply.Index}, nil
 }

@@ -146,7 +146,7 @@ func limits(c *conf.FE) func() exec.Limits {
 // clusterKeys are the keys that the rules of the metadata read: every frontend
 // must see the same value, so they go through the log.
 var clusterKeys = []string{
-	meta.ConfigMaxRunningTxns, meta.ConfigLabelKeepS, meta.ConfigLabelMax, meta.ConfigDisableLoad, meta.ConfigTrashS, meta.ConfigAbortDownS,
+	meta.ConfigMaxRunningTxns, meta.ConfigLabelKeepS, meta.ConfigLabelMax, meta.ConfigDisableLoad, meta.ConfigTrashS, meta.ConfigAbortDownS, meta.ConfigPrecommitS,
 }
 
 // clusterConfig are the cluster-wide keys that this node's configuration sets.

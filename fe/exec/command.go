@@ -79,6 +79,8 @@ func needs(stmt ddl.Statement) priv.Privilege {
 		return priv.Grant
 	case *ddl.AlterSystem:
 		return priv.Node
+	case *ddl.CleanLabel:
+		return priv.Load
 	}
 	return priv.Admin
 }

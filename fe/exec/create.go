@@ -185,7 +185,7 @@ func (s *Session) adminSet(st *ddl.AdminSetConfig) (meta.Command, error) {
 		return nil, err
 	}
 	switch c.Key {
-	case meta.ConfigMaxRunningTxns, meta.ConfigLabelKeepS, meta.ConfigLabelMax, meta.ConfigDisableLoad, meta.ConfigTrashS, meta.ConfigAbortDownS:
+	case meta.ConfigMaxRunningTxns, meta.ConfigLabelKeepS, meta.ConfigLabelMax, meta.ConfigDisableLoad, meta.ConfigTrashS, meta.ConfigAbortDownS, meta.ConfigPrecommitS:
 		return &meta.SetConfig{Key: c.Key, Value: c.Value}, nil
 	}
 	return nil, nil

@@ -9,7 +9,6 @@ import (
 	"dorisgo/doriserr"
 	"dorisgo/meta"
 	"dorisgo/meta/priv"
-	"dorisgo/meta/txn"
 	"dorisgo/sql/ddl"
 )
 
@@ -126,46 +125,6 @@ func showFrontendConfig(_ context.Context, s *Session, _ *ddl.Show) (*result, er
 		r.rows = append(r.rows, []string{kv[0], kv[1]})
 	}
 	return r, nil
-}
-
-func showTransaction(_ context.Context, s *Session, st *ddl.Show) (*result, error) {
-	name := st.DB
-	if name == "" {
-		name = s.vars.DB
-	}
-	db, err := s.srv.database(name)
-	if err != nil {
-		return nil, err
-	}
-	r := &result{columns: []string{"TransactionId", "Label", "Coordinator", "TransactionStatus", "LoadJobSourceType", "PrepareTime", "PreCommitTime",
-		"CommitTime", "PublishTime", "FinishTime", "Reason", "ErrorReplicasCount", "ListenerId", "TimeoutMs", "ErrMsg"}}
-	if st.Where == nil {
-		return nil, doriserr.New(doriserr.Analysis, `Where clause should looks like one of: WHERE id = n, WHERE label = "l", WHERE status = "prepare"`)
-	}
-	label, byLabel := st.Where.Equal("label")
-	id, byID := st.Where.Equal("id")
-	status, byStatus := st.Where.Equal("status")
-	s.srv.Node.View(func(state *meta.State) {
-		for _, t := range state.Txns(db.ID) {
-			if byLabel && t.Label != label || byID && itoa(t.ID) != id || byStatus && !strings.EqualFold(t.State.String(), status) {
-				continue
-			}
-			r.rows = append(r.rows, transactionRow(t))
-		}
-	})
-	if len(r.rows) == 0 && byLabel {
-		return nil, doriserr.New(doriserr.TxnNotFound, "transaction with label %s does not exist", label)
-	}
-	if len(r.rows) == 0 && byID {
-		return nil, doriserr.New(doriserr.TxnNotFound, "transaction with id %s does not exist", id)
-	}
-	st.Where = nil // its columns are not those of the result
-	return r, nil
-}
-
-func transactionRow(t *txn.Txn) []string {
-	return []string{itoa(t.ID), t.Label, t.CoordinatorText, t.State.String(), t.Source.String(), wallText(t.PrepareMs), wallText(t.PrecommitMs),
-		wallText(t.CommitMs), wallText(t.FinishMs), wallText(t.FinishMs), t.Reason, "0", "-1", itoa(t.TimeoutMs), ""}
 }
 
 func showLastInsert(_ context.Context, s *Session, _ *ddl.Show) (*result, error) {

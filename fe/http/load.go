@@ -89,16 +89,27 @@ func redirect(w http.ResponseWriter, r *http.Request, to Endpoint) {
 	w.WriteHeader(http.StatusTemporaryRedirect)
 }
 
-// twoPhase refuses the second phase of two-phase commit by name.
+// twoPhase answers the second phase of two-phase commit with a redirect to a
+// backend, which checks the privilege and asks the leader. Neither the table nor
+// the database needs to exist any more: an abort must always be possible.
 func (s *Server) twoPhase(w http.ResponseWriter, r *http.Request) {
 	switch {
+	case strings.TrimSpace(r.PathValue("db")) == "":
+		failed(w, "No database selected.")
+		return
 	case r.Header.Get("txn_id") == "" && r.Header.Get("label") == "":
 		failed(w, "No transaction id or label selected.")
+		return
 	case r.Header.Get("txn_operation") == "":
 		failed(w, "No transaction operation('commit' or 'abort') selected.")
-	default:
-		failed(w, "two-phase commit is not supported yet")
+		return
 	}
+	to, err := s.o.Frontend.RouteLoad(r.Context(), RouteRequest{DB: r.PathValue("db"), Table: r.PathValue("table")})
+	if err != nil {
+		failed(w, err.Error())
+		return
+	}
+	redirect(w, r, to)
 }
 
 func (s *Server) httpStream(w http.ResponseWriter, r *http.Request) {

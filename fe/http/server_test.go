@@ -295,6 +295,7 @@ func TestInfo(t *testing.T) {
 		{"GET", "/api/show_proc?path=/", 200, `{"msg":"Error","code":1,"data":"show_proc is not supported yet, path: /","count":0}`},
 		{"PUT", "/api/db/t3/_load", 200, `{"status":"FAILED","msg":"The mini load operation has been disabled by default, if you need to add disable_mini_load=false in fe.conf."}`},
 		{"PUT", "/api/db/_stream_load_2pc", 200, `{"status":"FAILED","msg":"No transaction id or label selected."}`},
+		{"PUT", "/api/db/t3/_stream_load_2pc", 200, `{"status":"FAILED","msg":"No transaction id or label selected."}`},
 		{"PUT", "/api/_http_stream", 200, `{"status":"FAILED","msg":"_http_stream is not supported yet, use _stream_load"}`},
 		{"GET", "/api/none", 404, `{"msg":"Not Found","code":404,"data":"Not Found","count":0}`},
 		{"GET", "/metrics", 404, `{"msg":"Not Found","code":404,"data":"Not Found","count":0}`},

@@ -210,6 +210,9 @@ func (s *Server) Begin(ctx context.Context, r *fepb.BeginRequest) (*fepb.BeginRe
 		c.Group = &txn.GroupRecord{Async: r.Async, IntervalMs: r.IntervalMs}
 	}
 	res, err := s.txns.Begin(ctx, c)
+	if doriserr.Is(err, doriserr.LabelExists) && res.Txn != nil {
+		return &fepb.BeginReply{TxnId: res.Txn.ID, Label: res.Txn.Label, ExistingState: int32(res.Txn.State)}, nil
+	}
 	if err != nil {
 		return nil, s.fail(err)
 	}
@@ -220,6 +223,7 @@ func (s *Server) Begin(ctx context.Context, r *fepb.BeginRequest) (*fepb.BeginRe
 func (s *Server) Commit(ctx context.Context, r *fepb.CommitRequest) (*fepb.CommitReply, error) {
 	out, err := s.txns.Commit(ctx, &meta.CommitTxn{
 		TxnID: r.TxnId, Owner: owner(r.Owner), Partitions: partitions(r.Partitions), LoadedRows: r.LoadedRows, FilteredRows: r.FilteredRows,
+		TwoPhase: r.TwoPhase,
 	}, time.Duration(r.WaitVisibleMs)*time.Millisecond)
 	if err != nil {
 		return nil, s.fail(err)
@@ -246,6 +250,30 @@ func (s *Server) Abort(ctx context.Context, r *fepb.AbortRequest) (*fepb.AbortRe
 		return nil, s.fail(err)
 	}
 	return &fepb.AbortReply{}, nil
+}
+
+// FinishTwoPhase implements fepb.FrontendServer. The database is looked up by
+// the leader, so that a client may name one that a BE has not heard of yet, or
+// one that was dropped.
+func (s *Server) FinishTwoPhase(ctx context.Context, r *fepb.FinishTwoPhaseRequest) (*fepb.FinishTwoPhaseReply, error) {
+	if err := s.lead(); err != nil {
+		return nil, err
+	}
+	var db int64
+	var known bool
+	s.node.View(func(st *meta.State) { db, known = st.TwoPhaseDatabase(r.Db, r.TxnId, r.Label) })
+	// Of an unknown database too: the answer to an earlier attempt of this
+	// request may be remembered.
+	out, err := s.txns.Finish(ctx, &meta.FinishTwoPhase{
+		RequestID: requestID(r.RequestId), DBID: db, TxnID: r.TxnId, Label: r.Label, Commit: r.Commit,
+	}, time.Duration(r.WaitVisibleMs)*time.Millisecond)
+	if !known && doriserr.Is(err, doriserr.TxnNotFound) {
+		err = doriserr.New(doriserr.UnknownDatabase, "unknown database, database=%s", r.Db)
+	}
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	return &fepb.FinishTwoPhaseReply{State: int32(out.State)}, nil
 }
 
 // TakeOver implements fepb.FrontendServer.

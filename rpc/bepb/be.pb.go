@@ -1578,6 +1578,269 @@ func (x *StatusReply) GetWals() map[int64]int64 {
 	return nil
 }
 
+type StreamLoadsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// db limits the list to one database.
+	Db            string `protobuf:"bytes,1,opt,name=db,proto3" json:"db,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamLoadsRequest) Reset() {
+	*x = StreamLoadsRequest{}
+	mi := &file_bepb_be_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamLoadsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamLoadsRequest) ProtoMessage() {}
+
+func (x *StreamLoadsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamLoadsRequest.ProtoReflect.Descriptor instead.
+func (*StreamLoadsRequest) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *StreamLoadsRequest) GetDb() string {
+	if x != nil {
+		return x.Db
+	}
+	return ""
+}
+
+type StreamLoadsReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Records       []*StreamLoadRecord    `protobuf:"bytes,1,rep,name=records,proto3" json:"records,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamLoadsReply) Reset() {
+	*x = StreamLoadsReply{}
+	mi := &file_bepb_be_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamLoadsReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamLoadsReply) ProtoMessage() {}
+
+func (x *StreamLoadsReply) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamLoadsReply.ProtoReflect.Descriptor instead.
+func (*StreamLoadsReply) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *StreamLoadsReply) GetRecords() []*StreamLoadRecord {
+	if x != nil {
+		return x.Records
+	}
+	return nil
+}
+
+// One finished Stream Load, as its client was answered.
+type StreamLoadRecord struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Label          string                 `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
+	Db             string                 `protobuf:"bytes,2,opt,name=db,proto3" json:"db,omitempty"`
+	Table          string                 `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
+	ClientIp       string                 `protobuf:"bytes,4,opt,name=client_ip,json=clientIp,proto3" json:"client_ip,omitempty"`
+	Status         string                 `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
+	Message        string                 `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
+	ErrorUrl       string                 `protobuf:"bytes,7,opt,name=error_url,json=errorUrl,proto3" json:"error_url,omitempty"`
+	TotalRows      int64                  `protobuf:"varint,8,opt,name=total_rows,json=totalRows,proto3" json:"total_rows,omitempty"`
+	LoadedRows     int64                  `protobuf:"varint,9,opt,name=loaded_rows,json=loadedRows,proto3" json:"loaded_rows,omitempty"`
+	FilteredRows   int64                  `protobuf:"varint,10,opt,name=filtered_rows,json=filteredRows,proto3" json:"filtered_rows,omitempty"`
+	UnselectedRows int64                  `protobuf:"varint,11,opt,name=unselected_rows,json=unselectedRows,proto3" json:"unselected_rows,omitempty"`
+	LoadBytes      int64                  `protobuf:"varint,12,opt,name=load_bytes,json=loadBytes,proto3" json:"load_bytes,omitempty"`
+	// Unix milliseconds.
+	StartMs       int64  `protobuf:"varint,13,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
+	FinishMs      int64  `protobuf:"varint,14,opt,name=finish_ms,json=finishMs,proto3" json:"finish_ms,omitempty"`
+	User          string `protobuf:"bytes,15,opt,name=user,proto3" json:"user,omitempty"`
+	Comment       string `protobuf:"bytes,16,opt,name=comment,proto3" json:"comment,omitempty"`
+	FirstError    string `protobuf:"bytes,17,opt,name=first_error,json=firstError,proto3" json:"first_error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamLoadRecord) Reset() {
+	*x = StreamLoadRecord{}
+	mi := &file_bepb_be_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamLoadRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamLoadRecord) ProtoMessage() {}
+
+func (x *StreamLoadRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamLoadRecord.ProtoReflect.Descriptor instead.
+func (*StreamLoadRecord) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *StreamLoadRecord) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *StreamLoadRecord) GetDb() string {
+	if x != nil {
+		return x.Db
+	}
+	return ""
+}
+
+func (x *StreamLoadRecord) GetTable() string {
+	if x != nil {
+		return x.Table
+	}
+	return ""
+}
+
+func (x *StreamLoadRecord) GetClientIp() string {
+	if x != nil {
+		return x.ClientIp
+	}
+	return ""
+}
+
+func (x *StreamLoadRecord) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *StreamLoadRecord) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *StreamLoadRecord) GetErrorUrl() string {
+	if x != nil {
+		return x.ErrorUrl
+	}
+	return ""
+}
+
+func (x *StreamLoadRecord) GetTotalRows() int64 {
+	if x != nil {
+		return x.TotalRows
+	}
+	return 0
+}
+
+func (x *StreamLoadRecord) GetLoadedRows() int64 {
+	if x != nil {
+		return x.LoadedRows
+	}
+	return 0
+}
+
+func (x *StreamLoadRecord) GetFilteredRows() int64 {
+	if x != nil {
+		return x.FilteredRows
+	}
+	return 0
+}
+
+func (x *StreamLoadRecord) GetUnselectedRows() int64 {
+	if x != nil {
+		return x.UnselectedRows
+	}
+	return 0
+}
+
+func (x *StreamLoadRecord) GetLoadBytes() int64 {
+	if x != nil {
+		return x.LoadBytes
+	}
+	return 0
+}
+
+func (x *StreamLoadRecord) GetStartMs() int64 {
+	if x != nil {
+		return x.StartMs
+	}
+	return 0
+}
+
+func (x *StreamLoadRecord) GetFinishMs() int64 {
+	if x != nil {
+		return x.FinishMs
+	}
+	return 0
+}
+
+func (x *StreamLoadRecord) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *StreamLoadRecord) GetComment() string {
+	if x != nil {
+		return x.Comment
+	}
+	return ""
+}
+
+func (x *StreamLoadRecord) GetFirstError() string {
+	if x != nil {
+		return x.FirstError
+	}
+	return ""
+}
+
 var File_bepb_be_proto protoreflect.FileDescriptor
 
 const file_bepb_be_proto_rawDesc = "" +
@@ -1712,7 +1975,34 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\x04wals\x18\x01 \x03(\v2#.dorisgo.bepb.StatusReply.WalsEntryR\x04wals\x1a7\n" +
 	"\tWalsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x03R\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x012\xc1\x04\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"$\n" +
+	"\x12StreamLoadsRequest\x12\x0e\n" +
+	"\x02db\x18\x01 \x01(\tR\x02db\"L\n" +
+	"\x10StreamLoadsReply\x128\n" +
+	"\arecords\x18\x01 \x03(\v2\x1e.dorisgo.bepb.StreamLoadRecordR\arecords\"\xee\x03\n" +
+	"\x10StreamLoadRecord\x12\x14\n" +
+	"\x05label\x18\x01 \x01(\tR\x05label\x12\x0e\n" +
+	"\x02db\x18\x02 \x01(\tR\x02db\x12\x14\n" +
+	"\x05table\x18\x03 \x01(\tR\x05table\x12\x1b\n" +
+	"\tclient_ip\x18\x04 \x01(\tR\bclientIp\x12\x16\n" +
+	"\x06status\x18\x05 \x01(\tR\x06status\x12\x18\n" +
+	"\amessage\x18\x06 \x01(\tR\amessage\x12\x1b\n" +
+	"\terror_url\x18\a \x01(\tR\berrorUrl\x12\x1d\n" +
+	"\n" +
+	"total_rows\x18\b \x01(\x03R\ttotalRows\x12\x1f\n" +
+	"\vloaded_rows\x18\t \x01(\x03R\n" +
+	"loadedRows\x12#\n" +
+	"\rfiltered_rows\x18\n" +
+	" \x01(\x03R\ffilteredRows\x12'\n" +
+	"\x0funselected_rows\x18\v \x01(\x03R\x0eunselectedRows\x12\x1d\n" +
+	"\n" +
+	"load_bytes\x18\f \x01(\x03R\tloadBytes\x12\x19\n" +
+	"\bstart_ms\x18\r \x01(\x03R\astartMs\x12\x1b\n" +
+	"\tfinish_ms\x18\x0e \x01(\x03R\bfinishMs\x12\x12\n" +
+	"\x04user\x18\x0f \x01(\tR\x04user\x12\x18\n" +
+	"\acomment\x18\x10 \x01(\tR\acomment\x12\x1f\n" +
+	"\vfirst_error\x18\x11 \x01(\tR\n" +
+	"firstError2\x94\x05\n" +
 	"\aBackend\x12A\n" +
 	"\x04Load\x12\x17.dorisgo.bepb.LoadFrame\x1a\x1c.dorisgo.bepb.LoadReplyFrame(\x010\x01\x12T\n" +
 	"\fWriteRowsets\x12!.dorisgo.bepb.WriteRowsetsRequest\x1a\x1f.dorisgo.bepb.WriteRowsetsReply(\x01\x12C\n" +
@@ -1721,7 +2011,8 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\vDropTablets\x12 .dorisgo.bepb.DropTabletsRequest\x1a\x1e.dorisgo.bepb.DropTabletsReply\x12?\n" +
 	"\x05Query\x12\x1a.dorisgo.bepb.QueryRequest\x1a\x18.dorisgo.bepb.QueryChunk0\x01\x12<\n" +
 	"\x04Scan\x12\x19.dorisgo.bepb.ScanRequest\x1a\x17.dorisgo.bepb.ScanChunk0\x01\x12@\n" +
-	"\x06Status\x12\x1b.dorisgo.bepb.StatusRequest\x1a\x19.dorisgo.bepb.StatusReplyB\x17Z\x15dorisgo/rpc/bepb;bepbb\x06proto3"
+	"\x06Status\x12\x1b.dorisgo.bepb.StatusRequest\x1a\x19.dorisgo.bepb.StatusReply\x12Q\n" +
+	"\vStreamLoads\x12 .dorisgo.bepb.StreamLoadsRequest\x1a\x1e.dorisgo.bepb.StreamLoadsReply0\x01B\x17Z\x15dorisgo/rpc/bepb;bepbb\x06proto3"
 
 var (
 	file_bepb_be_proto_rawDescOnce sync.Once
@@ -1735,7 +2026,7 @@ func file_bepb_be_proto_rawDescGZIP() []byte {
 	return file_bepb_be_proto_rawDescData
 }
 
-var file_bepb_be_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_bepb_be_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_bepb_be_proto_goTypes = []any{
 	(*LoadItem)(nil),            // 0: dorisgo.bepb.LoadItem
 	(*LoadFrame)(nil),           // 1: dorisgo.bepb.LoadFrame
@@ -1761,8 +2052,11 @@ var file_bepb_be_proto_goTypes = []any{
 	(*ScanChunk)(nil),           // 21: dorisgo.bepb.ScanChunk
 	(*StatusRequest)(nil),       // 22: dorisgo.bepb.StatusRequest
 	(*StatusReply)(nil),         // 23: dorisgo.bepb.StatusReply
-	nil,                         // 24: dorisgo.bepb.PublishReply.FailedEntry
-	nil,                         // 25: dorisgo.bepb.StatusReply.WalsEntry
+	(*StreamLoadsRequest)(nil),  // 24: dorisgo.bepb.StreamLoadsRequest
+	(*StreamLoadsReply)(nil),    // 25: dorisgo.bepb.StreamLoadsReply
+	(*StreamLoadRecord)(nil),    // 26: dorisgo.bepb.StreamLoadRecord
+	nil,                         // 27: dorisgo.bepb.PublishReply.FailedEntry
+	nil,                         // 28: dorisgo.bepb.StatusReply.WalsEntry
 }
 var file_bepb_be_proto_depIdxs = []int32{
 	0,  // 0: dorisgo.bepb.LoadFrame.items:type_name -> dorisgo.bepb.LoadItem
@@ -1771,7 +2065,7 @@ var file_bepb_be_proto_depIdxs = []int32{
 	5,  // 3: dorisgo.bepb.WriteRowsetsRequest.rowsets:type_name -> dorisgo.bepb.Rowset
 	8,  // 4: dorisgo.bepb.PublishVersion.tablets:type_name -> dorisgo.bepb.PublishTablet
 	9,  // 5: dorisgo.bepb.PublishRequest.versions:type_name -> dorisgo.bepb.PublishVersion
-	24, // 6: dorisgo.bepb.PublishReply.failed:type_name -> dorisgo.bepb.PublishReply.FailedEntry
+	27, // 6: dorisgo.bepb.PublishReply.failed:type_name -> dorisgo.bepb.PublishReply.FailedEntry
 	4,  // 7: dorisgo.bepb.QueryTable.columns:type_name -> dorisgo.bepb.ColumnDesc
 	16, // 8: dorisgo.bepb.QueryTable.tablets:type_name -> dorisgo.bepb.ScanTablet
 	17, // 9: dorisgo.bepb.QueryRequest.tables:type_name -> dorisgo.bepb.QueryTable
@@ -1779,28 +2073,31 @@ var file_bepb_be_proto_depIdxs = []int32{
 	4,  // 11: dorisgo.bepb.QueryChunk.columns:type_name -> dorisgo.bepb.ColumnDesc
 	4,  // 12: dorisgo.bepb.ScanRequest.columns:type_name -> dorisgo.bepb.ColumnDesc
 	16, // 13: dorisgo.bepb.ScanRequest.tablets:type_name -> dorisgo.bepb.ScanTablet
-	25, // 14: dorisgo.bepb.StatusReply.wals:type_name -> dorisgo.bepb.StatusReply.WalsEntry
-	1,  // 15: dorisgo.bepb.Backend.Load:input_type -> dorisgo.bepb.LoadFrame
-	6,  // 16: dorisgo.bepb.Backend.WriteRowsets:input_type -> dorisgo.bepb.WriteRowsetsRequest
-	10, // 17: dorisgo.bepb.Backend.Publish:input_type -> dorisgo.bepb.PublishRequest
-	12, // 18: dorisgo.bepb.Backend.AbortTxn:input_type -> dorisgo.bepb.AbortTxnRequest
-	14, // 19: dorisgo.bepb.Backend.DropTablets:input_type -> dorisgo.bepb.DropTabletsRequest
-	18, // 20: dorisgo.bepb.Backend.Query:input_type -> dorisgo.bepb.QueryRequest
-	20, // 21: dorisgo.bepb.Backend.Scan:input_type -> dorisgo.bepb.ScanRequest
-	22, // 22: dorisgo.bepb.Backend.Status:input_type -> dorisgo.bepb.StatusRequest
-	3,  // 23: dorisgo.bepb.Backend.Load:output_type -> dorisgo.bepb.LoadReplyFrame
-	7,  // 24: dorisgo.bepb.Backend.WriteRowsets:output_type -> dorisgo.bepb.WriteRowsetsReply
-	11, // 25: dorisgo.bepb.Backend.Publish:output_type -> dorisgo.bepb.PublishReply
-	13, // 26: dorisgo.bepb.Backend.AbortTxn:output_type -> dorisgo.bepb.AbortTxnReply
-	15, // 27: dorisgo.bepb.Backend.DropTablets:output_type -> dorisgo.bepb.DropTabletsReply
-	19, // 28: dorisgo.bepb.Backend.Query:output_type -> dorisgo.bepb.QueryChunk
-	21, // 29: dorisgo.bepb.Backend.Scan:output_type -> dorisgo.bepb.ScanChunk
-	23, // 30: dorisgo.bepb.Backend.Status:output_type -> dorisgo.bepb.StatusReply
-	23, // [23:31] is the sub-list for method output_type
-	15, // [15:23] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	28, // 14: dorisgo.bepb.StatusReply.wals:type_name -> dorisgo.bepb.StatusReply.WalsEntry
+	26, // 15: dorisgo.bepb.StreamLoadsReply.records:type_name -> dorisgo.bepb.StreamLoadRecord
+	1,  // 16: dorisgo.bepb.Backend.Load:input_type -> dorisgo.bepb.LoadFrame
+	6,  // 17: dorisgo.bepb.Backend.WriteRowsets:input_type -> dorisgo.bepb.WriteRowsetsRequest
+	10, // 18: dorisgo.bepb.Backend.Publish:input_type -> dorisgo.bepb.PublishRequest
+	12, // 19: dorisgo.bepb.Backend.AbortTxn:input_type -> dorisgo.bepb.AbortTxnRequest
+	14, // 20: dorisgo.bepb.Backend.DropTablets:input_type -> dorisgo.bepb.DropTabletsRequest
+	18, // 21: dorisgo.bepb.Backend.Query:input_type -> dorisgo.bepb.QueryRequest
+	20, // 22: dorisgo.bepb.Backend.Scan:input_type -> dorisgo.bepb.ScanRequest
+	22, // 23: dorisgo.bepb.Backend.Status:input_type -> dorisgo.bepb.StatusRequest
+	24, // 24: dorisgo.bepb.Backend.StreamLoads:input_type -> dorisgo.bepb.StreamLoadsRequest
+	3,  // 25: dorisgo.bepb.Backend.Load:output_type -> dorisgo.bepb.LoadReplyFrame
+	7,  // 26: dorisgo.bepb.Backend.WriteRowsets:output_type -> dorisgo.bepb.WriteRowsetsReply
+	11, // 27: dorisgo.bepb.Backend.Publish:output_type -> dorisgo.bepb.PublishReply
+	13, // 28: dorisgo.bepb.Backend.AbortTxn:output_type -> dorisgo.bepb.AbortTxnReply
+	15, // 29: dorisgo.bepb.Backend.DropTablets:output_type -> dorisgo.bepb.DropTabletsReply
+	19, // 30: dorisgo.bepb.Backend.Query:output_type -> dorisgo.bepb.QueryChunk
+	21, // 31: dorisgo.bepb.Backend.Scan:output_type -> dorisgo.bepb.ScanChunk
+	23, // 32: dorisgo.bepb.Backend.Status:output_type -> dorisgo.bepb.StatusReply
+	25, // 33: dorisgo.bepb.Backend.StreamLoads:output_type -> dorisgo.bepb.StreamLoadsReply
+	25, // [25:34] is the sub-list for method output_type
+	16, // [16:25] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_bepb_be_proto_init() }
@@ -1815,7 +2112,7 @@ func file_bepb_be_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bepb_be_proto_rawDesc), len(file_bepb_be_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,6 +29,7 @@ const (
 	Backend_Query_FullMethodName        = "/dorisgo.bepb.Backend/Query"
 	Backend_Scan_FullMethodName         = "/dorisgo.bepb.Backend/Scan"
 	Backend_Status_FullMethodName       = "/dorisgo.bepb.Backend/Status"
+	Backend_StreamLoads_FullMethodName  = "/dorisgo.bepb.Backend/StreamLoads"
 )
 
 // BackendClient is the client API for Backend service.
@@ -48,6 +49,8 @@ type BackendClient interface {
 	// Scan streams the rows of this BE's tablets to a query's coordinator.
 	Scan(ctx context.Context, in *ScanRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ScanChunk], error)
 	Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusReply, error)
+	// StreamLoads lists the finished Stream Loads that this BE remembers.
+	StreamLoads(ctx context.Context, in *StreamLoadsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamLoadsReply], error)
 }
 
 type backendClient struct {
@@ -162,6 +165,25 @@ func (c *backendClient) Status(ctx context.Context, in *StatusRequest, opts ...g
 	return out, nil
 }
 
+func (c *backendClient) StreamLoads(ctx context.Context, in *StreamLoadsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamLoadsReply], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[4], Backend_StreamLoads_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[StreamLoadsRequest, StreamLoadsReply]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Backend_StreamLoadsClient = grpc.ServerStreamingClient[StreamLoadsReply]
+
 // BackendServer is the server API for Backend service.
 // All implementations must embed UnimplementedBackendServer
 // for forward compatibility.
@@ -179,6 +201,8 @@ type BackendServer interface {
 	// Scan streams the rows of this BE's tablets to a query's coordinator.
 	Scan(*ScanRequest, grpc.ServerStreamingServer[ScanChunk]) error
 	Status(context.Context, *StatusRequest) (*StatusReply, error)
+	// StreamLoads lists the finished Stream Loads that this BE remembers.
+	StreamLoads(*StreamLoadsRequest, grpc.ServerStreamingServer[StreamLoadsReply]) error
 	mustEmbedUnimplementedBackendServer()
 }
 
@@ -212,6 +236,9 @@ func (UnimplementedBackendServer) Scan(*ScanRequest, grpc.ServerStreamingServer[
 }
 func (UnimplementedBackendServer) Status(context.Context, *StatusRequest) (*StatusReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Status not implemented")
+}
+func (UnimplementedBackendServer) StreamLoads(*StreamLoadsRequest, grpc.ServerStreamingServer[StreamLoadsReply]) error {
+	return status.Error(codes.Unimplemented, "method StreamLoads not implemented")
 }
 func (UnimplementedBackendServer) mustEmbedUnimplementedBackendServer() {}
 func (UnimplementedBackendServer) testEmbeddedByValue()                 {}
@@ -342,6 +369,17 @@ func _Backend_Status_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Backend_StreamLoads_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(StreamLoadsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(BackendServer).StreamLoads(m, &grpc.GenericServerStream[StreamLoadsRequest, StreamLoadsReply]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Backend_StreamLoadsServer = grpc.ServerStreamingServer[StreamLoadsReply]
+
 // Backend_ServiceDesc is the grpc.ServiceDesc for Backend service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -386,6 +424,11 @@ var Backend_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Scan",
 			Handler:       _Backend_Scan_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "StreamLoads",
+			Handler:       _Backend_StreamLoads_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -692,10 +692,13 @@ func (x *BeginRequest) GetIntervalMs() int64 {
 }
 
 type BeginReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	TxnId         int64                  `protobuf:"varint,1,opt,name=txn_id,json=txnId,proto3" json:"txn_id,omitempty"`
-	Label         string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
-	OwnerEpoch    uint64                 `protobuf:"varint,3,opt,name=owner_epoch,json=ownerEpoch,proto3" json:"owner_epoch,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	TxnId      int64                  `protobuf:"varint,1,opt,name=txn_id,json=txnId,proto3" json:"txn_id,omitempty"`
+	Label      string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	OwnerEpoch uint64                 `protobuf:"varint,3,opt,name=owner_epoch,json=ownerEpoch,proto3" json:"owner_epoch,omitempty"`
+	// Set if no transaction was begun because the label belongs to txn_id: the
+	// state (Doris' number) of that one.
+	ExistingState int32 `protobuf:"varint,4,opt,name=existing_state,json=existingState,proto3" json:"existing_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -747,6 +750,13 @@ func (x *BeginReply) GetLabel() string {
 func (x *BeginReply) GetOwnerEpoch() uint64 {
 	if x != nil {
 		return x.OwnerEpoch
+	}
+	return 0
+}
+
+func (x *BeginReply) GetExistingState() int32 {
+	if x != nil {
+		return x.ExistingState
 	}
 	return 0
 }
@@ -897,6 +907,8 @@ type CommitRequest struct {
 	FilteredRows int64                  `protobuf:"varint,6,opt,name=filtered_rows,json=filteredRows,proto3" json:"filtered_rows,omitempty"`
 	// How long to wait for VISIBLE after the commit, in milliseconds.
 	WaitVisibleMs int64 `protobuf:"varint,7,opt,name=wait_visible_ms,json=waitVisibleMs,proto3" json:"wait_visible_ms,omitempty"`
+	// two_phase asks for PRECOMMITTED: the client decides later.
+	TwoPhase      bool `protobuf:"varint,8,opt,name=two_phase,json=twoPhase,proto3" json:"two_phase,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -980,9 +992,17 @@ func (x *CommitRequest) GetWaitVisibleMs() int64 {
 	return 0
 }
 
+func (x *CommitRequest) GetTwoPhase() bool {
+	if x != nil {
+		return x.TwoPhase
+	}
+	return false
+}
+
 type CommitReply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The transaction's state (Doris' number): COMMITTED 2 or VISIBLE 3.
+	// The transaction's state (Doris' number): COMMITTED 2, VISIBLE 3 or
+	// PRECOMMITTED 5.
 	State         int32  `protobuf:"varint,1,opt,name=state,proto3" json:"state,omitempty"`
 	Index         uint64 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1137,6 +1157,137 @@ func (*AbortReply) Descriptor() ([]byte, []int) {
 	return file_fepb_fe_proto_rawDescGZIP(), []int{13}
 }
 
+type FinishTwoPhaseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The same for every repeat of one client's request.
+	RequestId []byte `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	Db        string `protobuf:"bytes,2,opt,name=db,proto3" json:"db,omitempty"`
+	// The transaction by id, by label, or by both, which must fit.
+	TxnId  int64  `protobuf:"varint,3,opt,name=txn_id,json=txnId,proto3" json:"txn_id,omitempty"`
+	Label  string `protobuf:"bytes,4,opt,name=label,proto3" json:"label,omitempty"`
+	Commit bool   `protobuf:"varint,5,opt,name=commit,proto3" json:"commit,omitempty"`
+	// How long to wait for VISIBLE after a commit, in milliseconds.
+	WaitVisibleMs int64 `protobuf:"varint,6,opt,name=wait_visible_ms,json=waitVisibleMs,proto3" json:"wait_visible_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishTwoPhaseRequest) Reset() {
+	*x = FinishTwoPhaseRequest{}
+	mi := &file_fepb_fe_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishTwoPhaseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishTwoPhaseRequest) ProtoMessage() {}
+
+func (x *FinishTwoPhaseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fepb_fe_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishTwoPhaseRequest.ProtoReflect.Descriptor instead.
+func (*FinishTwoPhaseRequest) Descriptor() ([]byte, []int) {
+	return file_fepb_fe_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *FinishTwoPhaseRequest) GetRequestId() []byte {
+	if x != nil {
+		return x.RequestId
+	}
+	return nil
+}
+
+func (x *FinishTwoPhaseRequest) GetDb() string {
+	if x != nil {
+		return x.Db
+	}
+	return ""
+}
+
+func (x *FinishTwoPhaseRequest) GetTxnId() int64 {
+	if x != nil {
+		return x.TxnId
+	}
+	return 0
+}
+
+func (x *FinishTwoPhaseRequest) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *FinishTwoPhaseRequest) GetCommit() bool {
+	if x != nil {
+		return x.Commit
+	}
+	return false
+}
+
+func (x *FinishTwoPhaseRequest) GetWaitVisibleMs() int64 {
+	if x != nil {
+		return x.WaitVisibleMs
+	}
+	return 0
+}
+
+type FinishTwoPhaseReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	State         int32                  `protobuf:"varint,1,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishTwoPhaseReply) Reset() {
+	*x = FinishTwoPhaseReply{}
+	mi := &file_fepb_fe_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishTwoPhaseReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishTwoPhaseReply) ProtoMessage() {}
+
+func (x *FinishTwoPhaseReply) ProtoReflect() protoreflect.Message {
+	mi := &file_fepb_fe_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishTwoPhaseReply.ProtoReflect.Descriptor instead.
+func (*FinishTwoPhaseReply) Descriptor() ([]byte, []int) {
+	return file_fepb_fe_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *FinishTwoPhaseReply) GetState() int32 {
+	if x != nil {
+		return x.State
+	}
+	return 0
+}
+
 type TakeOverRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RequestId     []byte                 `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -1149,7 +1300,7 @@ type TakeOverRequest struct {
 
 func (x *TakeOverRequest) Reset() {
 	*x = TakeOverRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[14]
+	mi := &file_fepb_fe_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1312,7 @@ func (x *TakeOverRequest) String() string {
 func (*TakeOverRequest) ProtoMessage() {}
 
 func (x *TakeOverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[14]
+	mi := &file_fepb_fe_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1325,7 @@ func (x *TakeOverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOverRequest.ProtoReflect.Descriptor instead.
 func (*TakeOverRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{14}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TakeOverRequest) GetRequestId() []byte {
@@ -1218,7 +1369,7 @@ type TakeOverReply struct {
 
 func (x *TakeOverReply) Reset() {
 	*x = TakeOverReply{}
-	mi := &file_fepb_fe_proto_msgTypes[15]
+	mi := &file_fepb_fe_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1230,7 +1381,7 @@ func (x *TakeOverReply) String() string {
 func (*TakeOverReply) ProtoMessage() {}
 
 func (x *TakeOverReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[15]
+	mi := &file_fepb_fe_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1243,7 +1394,7 @@ func (x *TakeOverReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOverReply.ProtoReflect.Descriptor instead.
 func (*TakeOverReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{15}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TakeOverReply) GetState() int32 {
@@ -1285,7 +1436,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[16]
+	mi := &file_fepb_fe_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1448,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[16]
+	mi := &file_fepb_fe_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1461,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{16}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReleaseRequest) GetBackendId() int64 {
@@ -1342,7 +1493,7 @@ type ReleaseReply struct {
 
 func (x *ReleaseReply) Reset() {
 	*x = ReleaseReply{}
-	mi := &file_fepb_fe_proto_msgTypes[17]
+	mi := &file_fepb_fe_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1354,7 +1505,7 @@ func (x *ReleaseReply) String() string {
 func (*ReleaseReply) ProtoMessage() {}
 
 func (x *ReleaseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[17]
+	mi := &file_fepb_fe_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1518,7 @@ func (x *ReleaseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseReply.ProtoReflect.Descriptor instead.
 func (*ReleaseReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{17}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{19}
 }
 
 type OutcomesRequest struct {
@@ -1379,7 +1530,7 @@ type OutcomesRequest struct {
 
 func (x *OutcomesRequest) Reset() {
 	*x = OutcomesRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[18]
+	mi := &file_fepb_fe_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1542,7 @@ func (x *OutcomesRequest) String() string {
 func (*OutcomesRequest) ProtoMessage() {}
 
 func (x *OutcomesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[18]
+	mi := &file_fepb_fe_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1555,7 @@ func (x *OutcomesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomesRequest.ProtoReflect.Descriptor instead.
 func (*OutcomesRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{18}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *OutcomesRequest) GetTxnIds() []int64 {
@@ -1426,7 +1577,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_fepb_fe_proto_msgTypes[19]
+	mi := &file_fepb_fe_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1438,7 +1589,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[19]
+	mi := &file_fepb_fe_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1451,7 +1602,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{19}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Outcome) GetTxnId() int64 {
@@ -1484,7 +1635,7 @@ type OutcomesReply struct {
 
 func (x *OutcomesReply) Reset() {
 	*x = OutcomesReply{}
-	mi := &file_fepb_fe_proto_msgTypes[20]
+	mi := &file_fepb_fe_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1496,7 +1647,7 @@ func (x *OutcomesReply) String() string {
 func (*OutcomesReply) ProtoMessage() {}
 
 func (x *OutcomesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[20]
+	mi := &file_fepb_fe_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1509,7 +1660,7 @@ func (x *OutcomesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomesReply.ProtoReflect.Descriptor instead.
 func (*OutcomesReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{20}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *OutcomesReply) GetOutcomes() []*Outcome {
@@ -1528,7 +1679,7 @@ type WatchCatalogRequest struct {
 
 func (x *WatchCatalogRequest) Reset() {
 	*x = WatchCatalogRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[21]
+	mi := &file_fepb_fe_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1540,7 +1691,7 @@ func (x *WatchCatalogRequest) String() string {
 func (*WatchCatalogRequest) ProtoMessage() {}
 
 func (x *WatchCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[21]
+	mi := &file_fepb_fe_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1553,7 +1704,7 @@ func (x *WatchCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCatalogRequest.ProtoReflect.Descriptor instead.
 func (*WatchCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{21}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WatchCatalogRequest) GetBackendId() int64 {
@@ -1584,7 +1735,7 @@ type CatalogEvent struct {
 
 func (x *CatalogEvent) Reset() {
 	*x = CatalogEvent{}
-	mi := &file_fepb_fe_proto_msgTypes[22]
+	mi := &file_fepb_fe_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1747,7 @@ func (x *CatalogEvent) String() string {
 func (*CatalogEvent) ProtoMessage() {}
 
 func (x *CatalogEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[22]
+	mi := &file_fepb_fe_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1760,7 @@ func (x *CatalogEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogEvent.ProtoReflect.Descriptor instead.
 func (*CatalogEvent) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{22}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CatalogEvent) GetIndex() uint64 {
@@ -1697,7 +1848,7 @@ type CatalogIndexRequest struct {
 
 func (x *CatalogIndexRequest) Reset() {
 	*x = CatalogIndexRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[23]
+	mi := &file_fepb_fe_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1709,7 +1860,7 @@ func (x *CatalogIndexRequest) String() string {
 func (*CatalogIndexRequest) ProtoMessage() {}
 
 func (x *CatalogIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[23]
+	mi := &file_fepb_fe_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1722,7 +1873,7 @@ func (x *CatalogIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogIndexRequest.ProtoReflect.Descriptor instead.
 func (*CatalogIndexRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{23}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{25}
 }
 
 type CatalogIndexReply struct {
@@ -1734,7 +1885,7 @@ type CatalogIndexReply struct {
 
 func (x *CatalogIndexReply) Reset() {
 	*x = CatalogIndexReply{}
-	mi := &file_fepb_fe_proto_msgTypes[24]
+	mi := &file_fepb_fe_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +1897,7 @@ func (x *CatalogIndexReply) String() string {
 func (*CatalogIndexReply) ProtoMessage() {}
 
 func (x *CatalogIndexReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[24]
+	mi := &file_fepb_fe_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +1910,7 @@ func (x *CatalogIndexReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogIndexReply.ProtoReflect.Descriptor instead.
 func (*CatalogIndexReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{24}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CatalogIndexReply) GetIndex() uint64 {
@@ -1779,7 +1930,7 @@ type ChangeRequest struct {
 
 func (x *ChangeRequest) Reset() {
 	*x = ChangeRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[25]
+	mi := &file_fepb_fe_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1791,7 +1942,7 @@ func (x *ChangeRequest) String() string {
 func (*ChangeRequest) ProtoMessage() {}
 
 func (x *ChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[25]
+	mi := &file_fepb_fe_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1804,7 +1955,7 @@ func (x *ChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeRequest.ProtoReflect.Descriptor instead.
 func (*ChangeRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{25}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ChangeRequest) GetCommand() []byte {
@@ -1827,7 +1978,7 @@ type ChangeReply struct {
 
 func (x *ChangeReply) Reset() {
 	*x = ChangeReply{}
-	mi := &file_fepb_fe_proto_msgTypes[26]
+	mi := &file_fepb_fe_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1839,7 +1990,7 @@ func (x *ChangeReply) String() string {
 func (*ChangeReply) ProtoMessage() {}
 
 func (x *ChangeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[26]
+	mi := &file_fepb_fe_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1852,7 +2003,7 @@ func (x *ChangeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeReply.ProtoReflect.Descriptor instead.
 func (*ChangeReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{26}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ChangeReply) GetIndex() uint64 {
@@ -1899,7 +2050,7 @@ type GonePartitionsRequest struct {
 
 func (x *GonePartitionsRequest) Reset() {
 	*x = GonePartitionsRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[27]
+	mi := &file_fepb_fe_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1911,7 +2062,7 @@ func (x *GonePartitionsRequest) String() string {
 func (*GonePartitionsRequest) ProtoMessage() {}
 
 func (x *GonePartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[27]
+	mi := &file_fepb_fe_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1924,7 +2075,7 @@ func (x *GonePartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GonePartitionsRequest.ProtoReflect.Descriptor instead.
 func (*GonePartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{27}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GonePartitionsRequest) GetPartitionIds() []int64 {
@@ -1943,7 +2094,7 @@ type GonePartitionsReply struct {
 
 func (x *GonePartitionsReply) Reset() {
 	*x = GonePartitionsReply{}
-	mi := &file_fepb_fe_proto_msgTypes[28]
+	mi := &file_fepb_fe_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1955,7 +2106,7 @@ func (x *GonePartitionsReply) String() string {
 func (*GonePartitionsReply) ProtoMessage() {}
 
 func (x *GonePartitionsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[28]
+	mi := &file_fepb_fe_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1968,7 +2119,7 @@ func (x *GonePartitionsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GonePartitionsReply.ProtoReflect.Descriptor instead.
 func (*GonePartitionsReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{28}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GonePartitionsReply) GetPartitionIds() []int64 {
@@ -2058,13 +2209,14 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x06source\x18\v \x01(\x05R\x06source\x12 \n" +
 	"\vcoordinator\x18\f \x01(\tR\vcoordinator\x12\x1f\n" +
 	"\vinterval_ms\x18\r \x01(\x03R\n" +
-	"intervalMs\"Z\n" +
+	"intervalMs\"\x81\x01\n" +
 	"\n" +
 	"BeginReply\x12\x15\n" +
 	"\x06txn_id\x18\x01 \x01(\x03R\x05txnId\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x1f\n" +
 	"\vowner_epoch\x18\x03 \x01(\x04R\n" +
-	"ownerEpoch\"\x93\x01\n" +
+	"ownerEpoch\x12%\n" +
+	"\x0eexisting_state\x18\x04 \x01(\x05R\rexistingState\"\x93\x01\n" +
 	"\vTabletWrite\x12\x1b\n" +
 	"\ttablet_id\x18\x01 \x01(\x03R\btabletId\x12\x1b\n" +
 	"\trowset_id\x18\x02 \x01(\fR\browsetId\x12\x12\n" +
@@ -2074,7 +2226,7 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x0ePartitionWrite\x12!\n" +
 	"\fpartition_id\x18\x01 \x01(\x03R\vpartitionId\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x123\n" +
-	"\atablets\x18\x03 \x03(\v2\x19.dorisgo.fepb.TabletWriteR\atablets\"\x9c\x02\n" +
+	"\atablets\x18\x03 \x03(\v2\x19.dorisgo.fepb.TabletWriteR\atablets\"\xb9\x02\n" +
 	"\rCommitRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\fR\trequestId\x12\x15\n" +
@@ -2086,7 +2238,8 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\vloaded_rows\x18\x05 \x01(\x03R\n" +
 	"loadedRows\x12#\n" +
 	"\rfiltered_rows\x18\x06 \x01(\x03R\ffilteredRows\x12&\n" +
-	"\x0fwait_visible_ms\x18\a \x01(\x03R\rwaitVisibleMs\"9\n" +
+	"\x0fwait_visible_ms\x18\a \x01(\x03R\rwaitVisibleMs\x12\x1b\n" +
+	"\ttwo_phase\x18\b \x01(\bR\btwoPhase\"9\n" +
 	"\vCommitReply\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\x05R\x05state\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\"\x87\x01\n" +
@@ -2097,7 +2250,17 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x05owner\x18\x03 \x01(\v2\x13.dorisgo.fepb.OwnerR\x05owner\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\"\f\n" +
 	"\n" +
-	"AbortReply\"\x85\x01\n" +
+	"AbortReply\"\xb3\x01\n" +
+	"\x15FinishTwoPhaseRequest\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\fR\trequestId\x12\x0e\n" +
+	"\x02db\x18\x02 \x01(\tR\x02db\x12\x15\n" +
+	"\x06txn_id\x18\x03 \x01(\x03R\x05txnId\x12\x14\n" +
+	"\x05label\x18\x04 \x01(\tR\x05label\x12\x16\n" +
+	"\x06commit\x18\x05 \x01(\bR\x06commit\x12&\n" +
+	"\x0fwait_visible_ms\x18\x06 \x01(\x03R\rwaitVisibleMs\"+\n" +
+	"\x13FinishTwoPhaseReply\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\x05R\x05state\"\x85\x01\n" +
 	"\x0fTakeOverRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\fR\trequestId\x12\x15\n" +
@@ -2166,13 +2329,14 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\tTableFate\x12\x0f\n" +
 	"\vTABLE_LIVES\x10\x00\x12\x12\n" +
 	"\x0eTABLE_RECYCLED\x10\x01\x12\x10\n" +
-	"\fTABLE_ERASED\x10\x022\xf3\x06\n" +
+	"\fTABLE_ERASED\x10\x022\xcd\a\n" +
 	"\bFrontend\x12F\n" +
 	"\bRegister\x12\x1d.dorisgo.fepb.RegisterRequest\x1a\x1b.dorisgo.fepb.RegisterReply\x12I\n" +
 	"\tHeartbeat\x12\x1e.dorisgo.fepb.HeartbeatRequest\x1a\x1c.dorisgo.fepb.HeartbeatReply\x12=\n" +
 	"\x05Begin\x12\x1a.dorisgo.fepb.BeginRequest\x1a\x18.dorisgo.fepb.BeginReply\x12@\n" +
 	"\x06Commit\x12\x1b.dorisgo.fepb.CommitRequest\x1a\x19.dorisgo.fepb.CommitReply\x12=\n" +
-	"\x05Abort\x12\x1a.dorisgo.fepb.AbortRequest\x1a\x18.dorisgo.fepb.AbortReply\x12F\n" +
+	"\x05Abort\x12\x1a.dorisgo.fepb.AbortRequest\x1a\x18.dorisgo.fepb.AbortReply\x12X\n" +
+	"\x0eFinishTwoPhase\x12#.dorisgo.fepb.FinishTwoPhaseRequest\x1a!.dorisgo.fepb.FinishTwoPhaseReply\x12F\n" +
 	"\bTakeOver\x12\x1d.dorisgo.fepb.TakeOverRequest\x1a\x1b.dorisgo.fepb.TakeOverReply\x12C\n" +
 	"\aRelease\x12\x1c.dorisgo.fepb.ReleaseRequest\x1a\x1a.dorisgo.fepb.ReleaseReply\x12F\n" +
 	"\bOutcomes\x12\x1d.dorisgo.fepb.OutcomesRequest\x1a\x1b.dorisgo.fepb.OutcomesReply\x12X\n" +
@@ -2194,7 +2358,7 @@ func file_fepb_fe_proto_rawDescGZIP() []byte {
 }
 
 var file_fepb_fe_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_fepb_fe_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_fepb_fe_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_fepb_fe_proto_goTypes = []any{
 	(TableFate)(0),                // 0: dorisgo.fepb.TableFate
 	(*Owner)(nil),                 // 1: dorisgo.fepb.Owner
@@ -2211,27 +2375,29 @@ var file_fepb_fe_proto_goTypes = []any{
 	(*CommitReply)(nil),           // 12: dorisgo.fepb.CommitReply
 	(*AbortRequest)(nil),          // 13: dorisgo.fepb.AbortRequest
 	(*AbortReply)(nil),            // 14: dorisgo.fepb.AbortReply
-	(*TakeOverRequest)(nil),       // 15: dorisgo.fepb.TakeOverRequest
-	(*TakeOverReply)(nil),         // 16: dorisgo.fepb.TakeOverReply
-	(*ReleaseRequest)(nil),        // 17: dorisgo.fepb.ReleaseRequest
-	(*ReleaseReply)(nil),          // 18: dorisgo.fepb.ReleaseReply
-	(*OutcomesRequest)(nil),       // 19: dorisgo.fepb.OutcomesRequest
-	(*Outcome)(nil),               // 20: dorisgo.fepb.Outcome
-	(*OutcomesReply)(nil),         // 21: dorisgo.fepb.OutcomesReply
-	(*WatchCatalogRequest)(nil),   // 22: dorisgo.fepb.WatchCatalogRequest
-	(*CatalogEvent)(nil),          // 23: dorisgo.fepb.CatalogEvent
-	(*CatalogIndexRequest)(nil),   // 24: dorisgo.fepb.CatalogIndexRequest
-	(*CatalogIndexReply)(nil),     // 25: dorisgo.fepb.CatalogIndexReply
-	(*ChangeRequest)(nil),         // 26: dorisgo.fepb.ChangeRequest
-	(*ChangeReply)(nil),           // 27: dorisgo.fepb.ChangeReply
-	(*GonePartitionsRequest)(nil), // 28: dorisgo.fepb.GonePartitionsRequest
-	(*GonePartitionsReply)(nil),   // 29: dorisgo.fepb.GonePartitionsReply
-	nil,                           // 30: dorisgo.fepb.HeartbeatRequest.DurableEntry
-	nil,                           // 31: dorisgo.fepb.CatalogEvent.GlobalsEntry
+	(*FinishTwoPhaseRequest)(nil), // 15: dorisgo.fepb.FinishTwoPhaseRequest
+	(*FinishTwoPhaseReply)(nil),   // 16: dorisgo.fepb.FinishTwoPhaseReply
+	(*TakeOverRequest)(nil),       // 17: dorisgo.fepb.TakeOverRequest
+	(*TakeOverReply)(nil),         // 18: dorisgo.fepb.TakeOverReply
+	(*ReleaseRequest)(nil),        // 19: dorisgo.fepb.ReleaseRequest
+	(*ReleaseReply)(nil),          // 20: dorisgo.fepb.ReleaseReply
+	(*OutcomesRequest)(nil),       // 21: dorisgo.fepb.OutcomesRequest
+	(*Outcome)(nil),               // 22: dorisgo.fepb.Outcome
+	(*OutcomesReply)(nil),         // 23: dorisgo.fepb.OutcomesReply
+	(*WatchCatalogRequest)(nil),   // 24: dorisgo.fepb.WatchCatalogRequest
+	(*CatalogEvent)(nil),          // 25: dorisgo.fepb.CatalogEvent
+	(*CatalogIndexRequest)(nil),   // 26: dorisgo.fepb.CatalogIndexRequest
+	(*CatalogIndexReply)(nil),     // 27: dorisgo.fepb.CatalogIndexReply
+	(*ChangeRequest)(nil),         // 28: dorisgo.fepb.ChangeRequest
+	(*ChangeReply)(nil),           // 29: dorisgo.fepb.ChangeReply
+	(*GonePartitionsRequest)(nil), // 30: dorisgo.fepb.GonePartitionsRequest
+	(*GonePartitionsReply)(nil),   // 31: dorisgo.fepb.GonePartitionsReply
+	nil,                           // 32: dorisgo.fepb.HeartbeatRequest.DurableEntry
+	nil,                           // 33: dorisgo.fepb.CatalogEvent.GlobalsEntry
 }
 var file_fepb_fe_proto_depIdxs = []int32{
 	2,  // 0: dorisgo.fepb.RegisterRequest.dirs:type_name -> dorisgo.fepb.Dir
-	30, // 1: dorisgo.fepb.HeartbeatRequest.durable:type_name -> dorisgo.fepb.HeartbeatRequest.DurableEntry
+	32, // 1: dorisgo.fepb.HeartbeatRequest.durable:type_name -> dorisgo.fepb.HeartbeatRequest.DurableEntry
 	1,  // 2: dorisgo.fepb.BeginRequest.owner:type_name -> dorisgo.fepb.Owner
 	9,  // 3: dorisgo.fepb.PartitionWrite.tablets:type_name -> dorisgo.fepb.TabletWrite
 	1,  // 4: dorisgo.fepb.CommitRequest.owner:type_name -> dorisgo.fepb.Owner
@@ -2239,34 +2405,36 @@ var file_fepb_fe_proto_depIdxs = []int32{
 	1,  // 6: dorisgo.fepb.AbortRequest.owner:type_name -> dorisgo.fepb.Owner
 	0,  // 7: dorisgo.fepb.TakeOverReply.table:type_name -> dorisgo.fepb.TableFate
 	10, // 8: dorisgo.fepb.Outcome.partitions:type_name -> dorisgo.fepb.PartitionWrite
-	20, // 9: dorisgo.fepb.OutcomesReply.outcomes:type_name -> dorisgo.fepb.Outcome
-	31, // 10: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
+	22, // 9: dorisgo.fepb.OutcomesReply.outcomes:type_name -> dorisgo.fepb.Outcome
+	33, // 10: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
 	3,  // 11: dorisgo.fepb.Frontend.Register:input_type -> dorisgo.fepb.RegisterRequest
 	5,  // 12: dorisgo.fepb.Frontend.Heartbeat:input_type -> dorisgo.fepb.HeartbeatRequest
 	7,  // 13: dorisgo.fepb.Frontend.Begin:input_type -> dorisgo.fepb.BeginRequest
 	11, // 14: dorisgo.fepb.Frontend.Commit:input_type -> dorisgo.fepb.CommitRequest
 	13, // 15: dorisgo.fepb.Frontend.Abort:input_type -> dorisgo.fepb.AbortRequest
-	15, // 16: dorisgo.fepb.Frontend.TakeOver:input_type -> dorisgo.fepb.TakeOverRequest
-	17, // 17: dorisgo.fepb.Frontend.Release:input_type -> dorisgo.fepb.ReleaseRequest
-	19, // 18: dorisgo.fepb.Frontend.Outcomes:input_type -> dorisgo.fepb.OutcomesRequest
-	28, // 19: dorisgo.fepb.Frontend.GonePartitions:input_type -> dorisgo.fepb.GonePartitionsRequest
-	22, // 20: dorisgo.fepb.Frontend.WatchCatalog:input_type -> dorisgo.fepb.WatchCatalogRequest
-	26, // 21: dorisgo.fepb.Frontend.Change:input_type -> dorisgo.fepb.ChangeRequest
-	24, // 22: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
-	4,  // 23: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
-	6,  // 24: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
-	8,  // 25: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
-	12, // 26: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
-	14, // 27: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
-	16, // 28: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
-	18, // 29: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
-	21, // 30: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
-	29, // 31: dorisgo.fepb.Frontend.GonePartitions:output_type -> dorisgo.fepb.GonePartitionsReply
-	23, // 32: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
-	27, // 33: dorisgo.fepb.Frontend.Change:output_type -> dorisgo.fepb.ChangeReply
-	25, // 34: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
-	23, // [23:35] is the sub-list for method output_type
-	11, // [11:23] is the sub-list for method input_type
+	15, // 16: dorisgo.fepb.Frontend.FinishTwoPhase:input_type -> dorisgo.fepb.FinishTwoPhaseRequest
+	17, // 17: dorisgo.fepb.Frontend.TakeOver:input_type -> dorisgo.fepb.TakeOverRequest
+	19, // 18: dorisgo.fepb.Frontend.Release:input_type -> dorisgo.fepb.ReleaseRequest
+	21, // 19: dorisgo.fepb.Frontend.Outcomes:input_type -> dorisgo.fepb.OutcomesRequest
+	30, // 20: dorisgo.fepb.Frontend.GonePartitions:input_type -> dorisgo.fepb.GonePartitionsRequest
+	24, // 21: dorisgo.fepb.Frontend.WatchCatalog:input_type -> dorisgo.fepb.WatchCatalogRequest
+	28, // 22: dorisgo.fepb.Frontend.Change:input_type -> dorisgo.fepb.ChangeRequest
+	26, // 23: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
+	4,  // 24: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
+	6,  // 25: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
+	8,  // 26: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
+	12, // 27: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
+	14, // 28: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
+	16, // 29: dorisgo.fepb.Frontend.FinishTwoPhase:output_type -> dorisgo.fepb.FinishTwoPhaseReply
+	18, // 30: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
+	20, // 31: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
+	23, // 32: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
+	31, // 33: dorisgo.fepb.Frontend.GonePartitions:output_type -> dorisgo.fepb.GonePartitionsReply
+	25, // 34: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
+	29, // 35: dorisgo.fepb.Frontend.Change:output_type -> dorisgo.fepb.ChangeReply
+	27, // 36: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
+	24, // [24:37] is the sub-list for method output_type
+	11, // [11:24] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
 	11, // [11:11] is the sub-list for extension extendee
 	0,  // [0:11] is the sub-list for field type_name
@@ -2283,7 +2451,7 @@ func file_fepb_fe_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fepb_fe_proto_rawDesc), len(file_fepb_fe_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   31,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,7 @@ const (
 	Frontend_Begin_FullMethodName          = "/dorisgo.fepb.Frontend/Begin"
 	Frontend_Commit_FullMethodName         = "/dorisgo.fepb.Frontend/Commit"
 	Frontend_Abort_FullMethodName          = "/dorisgo.fepb.Frontend/Abort"
+	Frontend_FinishTwoPhase_FullMethodName = "/dorisgo.fepb.Frontend/FinishTwoPhase"
 	Frontend_TakeOver_FullMethodName       = "/dorisgo.fepb.Frontend/TakeOver"
 	Frontend_Release_FullMethodName        = "/dorisgo.fepb.Frontend/Release"
 	Frontend_Outcomes_FullMethodName       = "/dorisgo.fepb.Frontend/Outcomes"
@@ -48,6 +49,9 @@ type FrontendClient interface {
 	// Commit proposes the commit, publishes it and waits for VISIBLE.
 	Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*CommitReply, error)
 	Abort(ctx context.Context, in *AbortRequest, opts ...grpc.CallOption) (*AbortReply, error)
+	// FinishTwoPhase commits or aborts what a client had pre-committed; a commit
+	// is published and waited for.
+	FinishTwoPhase(ctx context.Context, in *FinishTwoPhaseRequest, opts ...grpc.CallOption) (*FinishTwoPhaseReply, error)
 	TakeOver(ctx context.Context, in *TakeOverRequest, opts ...grpc.CallOption) (*TakeOverReply, error)
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseReply, error)
 	// Outcomes tells a restarted BE what became of transactions.
@@ -114,6 +118,16 @@ func (c *frontendClient) Abort(ctx context.Context, in *AbortRequest, opts ...gr
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AbortReply)
 	err := c.cc.Invoke(ctx, Frontend_Abort_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *frontendClient) FinishTwoPhase(ctx context.Context, in *FinishTwoPhaseRequest, opts ...grpc.CallOption) (*FinishTwoPhaseReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FinishTwoPhaseReply)
+	err := c.cc.Invoke(ctx, Frontend_FinishTwoPhase_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -211,6 +225,9 @@ type FrontendServer interface {
 	// Commit proposes the commit, publishes it and waits for VISIBLE.
 	Commit(context.Context, *CommitRequest) (*CommitReply, error)
 	Abort(context.Context, *AbortRequest) (*AbortReply, error)
+	// FinishTwoPhase commits or aborts what a client had pre-committed; a commit
+	// is published and waited for.
+	FinishTwoPhase(context.Context, *FinishTwoPhaseRequest) (*FinishTwoPhaseReply, error)
 	TakeOver(context.Context, *TakeOverRequest) (*TakeOverReply, error)
 	Release(context.Context, *ReleaseRequest) (*ReleaseReply, error)
 	// Outcomes tells a restarted BE what became of transactions.
@@ -247,6 +264,9 @@ func (UnimplementedFrontendServer) Commit(context.Context, *CommitRequest) (*Com
 }
 func (UnimplementedFrontendServer) Abort(context.Context, *AbortRequest) (*AbortReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Abort not implemented")
+}
+func (UnimplementedFrontendServer) FinishTwoPhase(context.Context, *FinishTwoPhaseRequest) (*FinishTwoPhaseReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method FinishTwoPhase not implemented")
 }
 func (UnimplementedFrontendServer) TakeOver(context.Context, *TakeOverRequest) (*TakeOverReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method TakeOver not implemented")
@@ -376,6 +396,24 @@ func _Frontend_Abort_Handler(srv interface{}, ctx context.Context, dec func(inte
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(FrontendServer).Abort(ctx, req.(*AbortRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Frontend_FinishTwoPhase_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FinishTwoPhaseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FrontendServer).FinishTwoPhase(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Frontend_FinishTwoPhase_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FrontendServer).FinishTwoPhase(ctx, req.(*FinishTwoPhaseRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -525,6 +563,10 @@ var Frontend_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Abort",
 			Handler:    _Frontend_Abort_Handler,
+		},
+		{
+			MethodName: "FinishTwoPhase",
+			Handler:    _Frontend_FinishTwoPhase_Handler,
 		},
 		{
 			MethodName: "TakeOver",
