@@ -89,6 +89,7 @@ type Node struct {
 	rpc              *grpc.Server
 	http             *http.Server
 	identity         identity
+	records          records
 	// stopping is closed when Stop begins: FEs' loads are admitted no more.
 	// inflight are those that were, requests the HTTP requests under way.
 	stopping           chan struct{}
@@ -277,7 +278,7 @@ func (n *Node) serve() error {
 	n.loads = &loads{catalog: n.Catalog, groups: n.Groups, sink: n.sink, settler: newSettler(n.sink, n.log), inflight: &n.inflight, wait: cfg.WaitGroups, tables: map[int64]groupTable{}}
 	n.rpc = peer.NewServer(cfg.Token)
 	bepb.RegisterBackendServer(n.rpc, &berpc.Server{
-		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, Stopping: n.stopping, WALs: n.WALs.Counts,
+		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, Stopping: n.stopping, WALs: n.WALs.Counts, StreamLoadRecords: n.records.list,
 		Exec: &exec.Executor{
 			Self: n.ID, Storage: n.Engine, Peers: peers, Duck: n.queries, Statements: make(chan struct{}, statements(n.cfg.Duck)),
 		},

@@ -48,12 +48,17 @@ type BE struct {
 
 	_ struct{} `section:"Stream Load"`
 
-	MaxMB         Int `key:"streaming_load_max_mb" default:"102400" range:"1..1048576" mutable:"true" doc:"largest body of a Stream Load, in MiB"`
-	MaxJSONMB     Int `key:"streaming_load_json_max_mb" default:"100" range:"1..1048576" mutable:"true" doc:"largest body of a Stream Load of JSON that is read as one value, in MiB"`
-	ErrorLogHours Int `key:"load_error_log_reserve_hours" default:"48" range:"1..8760" doc:"how long error logs are kept, in hours"`
-	ErrorLogBytes Int `key:"load_error_log_limit_bytes" default:"209715200" range:"1024..1099511627776" doc:"size of one error log, in bytes"`
-	CommitRPC     Int `key:"txn_commit_rpc_timeout_ms" default:"180000" range:"1000..3600000" doc:"time for one question to a frontend about a commit, in milliseconds"`
-	LineBytes     Int `key:"csv_max_line_bytes" default:"104857600" range:"1024..2147483647" mutable:"true" doc:"longest line of a CSV body, in bytes"`
+	MaxMB         Int  `key:"streaming_load_max_mb" default:"102400" range:"1..1048576" mutable:"true" doc:"largest body of a Stream Load, in MiB"`
+	MaxJSONMB     Int  `key:"streaming_load_json_max_mb" default:"100" range:"1..1048576" mutable:"true" doc:"largest body of a Stream Load of JSON that is read as one value, in MiB"`
+	LoadTimeout   Int  `key:"stream_load_default_timeout_second" default:"259200" range:"1..2147483647" mutable:"true" doc:"time for a Stream Load without header timeout, in seconds"`
+	MaxTimeout    Int  `key:"max_stream_load_timeout_second" default:"259200" range:"1..2147483647" mutable:"true" doc:"longest header timeout of a Stream Load, in seconds"`
+	MinTimeout    Int  `key:"min_load_timeout_second" default:"1" range:"1..2147483647" mutable:"true" doc:"shortest header timeout of a Stream Load, in seconds"`
+	ErrorLogHours Int  `key:"load_error_log_reserve_hours" default:"48" range:"1..8760" doc:"how long error logs are kept, in hours"`
+	ErrorLogBytes Int  `key:"load_error_log_limit_bytes" default:"209715200" range:"1024..1099511627776" doc:"size of one error log, in bytes"`
+	CommitRPC     Int  `key:"txn_commit_rpc_timeout_ms" default:"180000" range:"1000..3600000" doc:"time for one question to a frontend about a commit, in milliseconds"`
+	RecordLoads   Bool `key:"enable_stream_load_record" default:"true" mutable:"true" doc:"remember finished Stream Loads for SHOW STREAM LOAD"`
+	RecordNum     Int  `key:"max_stream_load_record_size" default:"5000" range:"1..1000000" doc:"finished Stream Loads that are remembered, in memory, the newest ones"`
+	LineBytes     Int  `key:"csv_max_line_bytes" default:"104857600" range:"1024..2147483647" mutable:"true" doc:"longest line of a CSV body, in bytes"`
 
 	_ struct{} `section:"Queries"`
 

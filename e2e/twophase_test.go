@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -272,6 +273,13 @@ func TestLabelsGoBeforeGroups(t *testing.T) {
 	}
 	if r := send(); r.Status != "Success" {
 		t.Errorf("after CLEAN LABEL: %+v", *r)
+	}
+	var shown []string
+	for _, row := range s.run("SHOW STREAM LOAD FROM db WHERE label = 'L' ORDER BY StartTime") {
+		shown = append(shown, row[4]+" "+row[8]) // Status and LoadedRows
+	}
+	if want := []string{"Success 1", "Label Already Exists 0", "Success 1"}; !slices.Equal(shown, want) {
+		t.Errorf("SHOW STREAM LOAD: %q, want %q", shown, want)
 	}
 	// A client that goes away within its body leaves nothing behind.
 	body, sender := io.Pipe()

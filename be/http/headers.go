@@ -107,12 +107,16 @@ var headerRules = []headerRule{
 
 // parseHead checks the headers. Headers with an empty value count as missing:
 // an HTTP server drops blanks and tabs round values, so that a raw tab as a
-// separator arrives empty.
+// separator arrives empty. An empty label alone is refused: whoever sends one
+// counts on it for a safe retry.
 func parseHead(header http.Header, l Limits) (*head, error) {
 	h := &head{timeout: l.Timeout}
 	for _, r := range headerRules {
 		v := header.Get(r.name)
 		if v == "" {
+			if r.name == "label" && len(header.Values(r.name)) > 0 {
+				return h, errEmptyLabel
+			}
 			continue
 		}
 		if err := r.check(h, r.name, v, l); err != nil {
@@ -148,6 +152,8 @@ func setMode(h *head, _, v string, _ Limits) error {
 const reservedPrefix = "group_commit_"
 
 var labelRule = regexp.MustCompile(`^[\-_A-Za-z0-9:]{1,128}$`)
+
+var errEmptyLabel = doriserr.New(doriserr.LabelFormat, "Label format error. regex: %s, label is empty: leave the header out for a label of the server's choice", labelRule)
 
 func setLabel(h *head, _, v string, _ Limits) error {
 	if !labelRule.MatchString(v) {
@@ -185,8 +191,8 @@ func setTimeout(h *head, name, v string, l Limits) error {
 	if most := int64(l.MaxTimeout / time.Second); n > most {
 		return doriserr.New(doriserr.Analysis, "Invalid timeout: %d. Timeout should be lower than Config.max_stream_load_timeout_second: %d", n, most)
 	}
-	if n < 1 {
-		return doriserr.New(doriserr.Analysis, "Invalid timeout: %d. Timeout should be higher than Config.min_load_timeout_second: 1", n)
+	if least := int64(max(l.MinTimeout, time.Second) / time.Second); n < least {
+		return doriserr.New(doriserr.Analysis, "Invalid timeout: %d. Timeout should be higher than Config.min_load_timeout_second: %d", n, least)
 	}
 	h.timeout = time.Duration(n) * time.Second
 	return nil

@@ -31,8 +31,9 @@ type Limits struct {
 	MaxRowBytes int
 	// StringLimit is string_type_length_soft_limit_bytes.
 	StringLimit int
-	// Timeout is stream_load_default_timeout_second, MaxTimeout the longest.
-	Timeout, MaxTimeout time.Duration
+	// Timeout is stream_load_default_timeout_second; MinTimeout and MaxTimeout
+	// bound header timeout, in whole seconds.
+	Timeout, MinTimeout, MaxTimeout time.Duration
 	// MemoryRows is group_commit_memory_rows_for_max_filter_ratio.
 	MemoryRows int64
 	// BlockBytes is the size of the blocks of a streamed load.
@@ -48,7 +49,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		StreamingLoadMaxMB: 102400, StreamingLoadJSONMaxMB: 100,
 		MaxRowBytes: 64 << 20, StringLimit: 10485760,
-		Timeout: 259200 * time.Second, MaxTimeout: 259200 * time.Second,
+		Timeout: 259200 * time.Second, MinTimeout: time.Second, MaxTimeout: 259200 * time.Second,
 		MemoryRows: 10000, BlockBytes: 4 << 20,
 		DrainBytes: 1 << 30, DrainTime: 30 * time.Second, DrainIdle: time.Second,
 	}
@@ -115,6 +116,9 @@ type Options struct {
 	// server's own metrics; nil drops them.
 	Metrics    http.Handler
 	Registerer prometheus.Registerer
+	// Finished hears of each load that had a login, once it is answered; nil
+	// drops it. It is called on the load's goroutine and must not block.
+	Finished func(*Finished)
 	// ErrorLogLimit is load_error_log_limit_bytes, 0 for 200 MB.
 	ErrorLogLimit int64
 	Logger        *slog.Logger

@@ -38,6 +38,7 @@ func (s *Server) streamLoad(w http.ResponseWriter, r *http.Request) {
 	s.m.bytes.Add(float64(o.received))
 	s.m.rows.Add(float64(o.counts.Loaded))
 	s.m.results.WithLabelValues(o.status).Inc()
+	l.finished(start)
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Basic realm="dorisgo"`)
 	}
@@ -58,6 +59,7 @@ type request struct {
 	// is no request.
 	unframed bool
 	login    login
+	admitted bool // its login is good
 	head     *head
 	plan     *Plan
 	body     *received
@@ -78,6 +80,7 @@ func (l *request) run(w http.ResponseWriter) int {
 		}
 		return http.StatusOK
 	}
+	l.admitted = true
 	ctx, cancel := context.WithTimeout(ctx, l.head.timeout)
 	defer cancel()
 	// The whole load has one deadline; a body that is slow meets it while it is

@@ -158,6 +158,7 @@ func TestRefusedHeaders(t *testing.T) {
 		{"label", "a b", "Label format error. regex: ^[\\-_A-Za-z0-9:]{1,128}$, label: a b"},
 		{"label", strings.Repeat("x", 129), "Label format error"},
 		{"label", "编", "Label format error"},
+		{"label", " ", "Label format error. regex: ^[\\-_A-Za-z0-9:]{1,128}$, label is empty"},
 		{"label", "group_commit_1_2", "labels that start with group_commit_ are reserved"},
 		{"format", "jsonl", "[DATA_FILE_TYPE_ERROR]unknown data format, format=jsonl"},
 		{"format", "parquet", "[NOT_IMPLEMENTED_ERROR]format parquet is not supported yet"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"dorisgo/doriserr"
@@ -27,8 +28,10 @@ type Server struct {
 	// answered.
 	Stopping <-chan struct{}
 	// WALs counts the WAL files of each table.
-	WALs   func() map[int64]int
-	Logger *slog.Logger
+	WALs func() map[int64]int
+	// StreamLoadRecords lists the finished Stream Loads of a database.
+	StreamLoadRecords func(db string) []*bepb.StreamLoadRecord
+	Logger            *slog.Logger
 
 	orders orders
 }
@@ -145,4 +148,17 @@ func (s *Server) Status(context.Context, *bepb.StatusRequest) (*bepb.StatusReply
 		reply.Wals[table] = int64(n)
 	}
 	return reply, nil
+}
+
+// recordsAtOnce is how many records go in one message.
+const recordsAtOnce = 256
+
+// StreamLoads implements bepb.BackendServer.
+func (s *Server) StreamLoads(r *bepb.StreamLoadsRequest, stream bepb.Backend_StreamLoadsServer) error {
+	for part := range slices.Chunk(s.StreamLoadRecords(r.Db), recordsAtOnce) {
+		if err := stream.Send(&bepb.StreamLoadsReply{Records: part}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -224,6 +224,7 @@ func beHTTP(c *conf.BE, log *slog.Logger) func(*be.Node) (http.Handler, error) {
 				l.StreamingLoadMaxMB, l.StreamingLoadJSONMaxMB = c.MaxMB.Get(), c.MaxJSONMB.Get()
 				l.StringLimit, l.MemoryRows = c.StringLimit.Int(), c.FilterRows.Get()
 				l.MaxRowBytes = c.LineBytes.Int()
+				l.Timeout, l.MinTimeout, l.MaxTimeout = c.LoadTimeout.Seconds(), c.MinTimeout.Seconds(), c.MaxTimeout.Seconds()
 				return l
 			},
 			Settings: beSettings{c, func() { n.Groups.SetLimits(c.QueueMem.Get(), walLimit(c)) }},
@@ -233,7 +234,7 @@ func beHTTP(c *conf.BE, log *slog.Logger) func(*be.Node) (http.Handler, error) {
 				}
 				return loader.Authorize(user, priv.Admin)
 			},
-			Health: n.Health, Metrics: n.Metrics.Handler(), Registerer: n.Metrics.Registry(), ErrorLogLimit: c.ErrorLogBytes.Get(), Logger: log,
+			Health: n.Health, Finished: n.RecordLoads(c.RecordNum.Int(), c.RecordLoads.Get), Metrics: n.Metrics.Handler(), Registerer: n.Metrics.Registry(), ErrorLogLimit: c.ErrorLogBytes.Get(), Logger: log,
 		})
 		if err != nil {
 			return nil, err

@@ -4,6 +4,8 @@ package backends
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
 	"strconv"
 	"sync"
@@ -110,6 +112,30 @@ func (b *Backends) Status(ctx context.Context, be *meta.Backend) (*bepb.StatusRe
 	}
 	r, err := c.Status(ctx, &bepb.StatusRequest{})
 	return r, doriserr.FromStatus(err)
+}
+
+// StreamLoads asks a BE for the finished Stream Loads of a database that it
+// remembers.
+func (b *Backends) StreamLoads(ctx context.Context, be *meta.Backend, db string) ([]*bepb.StreamLoadRecord, error) {
+	c, err := b.client(be)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := c.StreamLoads(ctx, &bepb.StreamLoadsRequest{Db: db})
+	if err != nil {
+		return nil, doriserr.FromStatus(err)
+	}
+	var out []*bepb.StreamLoadRecord
+	for {
+		r, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, doriserr.FromStatus(err)
+		}
+		out = append(out, r.Records...)
+	}
 }
 
 // Publish orders a BE to publish versions.

@@ -31,6 +31,8 @@ type world struct {
 	leaving int64
 	load    func(n int, item *bepb.LoadItem) (*bepb.LoadReply, error)
 	query   error
+	records map[int64][]*bepb.StreamLoadRecord
+	silent  int64 // a BE that does not tell its records
 }
 
 func (w *world) View(f func(*meta.State)) {
@@ -49,6 +51,19 @@ func (w *world) Query(context.Context, *meta.Backend, *bepb.QueryRequest) (bepb.
 }
 func (w *world) Status(context.Context, *meta.Backend) (*bepb.StatusReply, error) {
 	return &bepb.StatusReply{}, nil
+}
+
+func (w *world) StreamLoads(_ context.Context, be *meta.Backend, db string) ([]*bepb.StreamLoadRecord, error) {
+	if be.ID == w.silent {
+		return nil, doriserr.New(doriserr.Unknown, "connection refused")
+	}
+	var out []*bepb.StreamLoadRecord
+	for _, r := range w.records[be.ID] {
+		if r.Db == db {
+			out = append(out, r)
+		}
+	}
+	return out, nil
 }
 
 func (w *world) Change(_ context.Context, c meta.Command) (meta.Result, error) {

@@ -35,6 +35,7 @@ type Backends interface {
 	Load(ctx context.Context, be *meta.Backend, item *bepb.LoadItem) (*bepb.LoadReply, error)
 	Query(ctx context.Context, be *meta.Backend, r *bepb.QueryRequest) (bepb.Backend_QueryClient, error)
 	Status(ctx context.Context, be *meta.Backend) (*bepb.StatusReply, error)
+	StreamLoads(ctx context.Context, be *meta.Backend, db string) ([]*bepb.StreamLoadRecord, error)
 }
 
 // Auditor hears of finished statements.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dorisgo/doriserr"
@@ -52,6 +53,7 @@ func init() {
 		ddl.ShowPartitions:      showPartitions,
 		ddl.ShowTablets:         showTablets,
 		ddl.ShowTransaction:     showTransaction,
+		ddl.ShowStreamLoad:      showStreamLoad,
 		ddl.ShowLastInsert:      showLastInsert,
 		ddl.ShowGrants:          showGrants,
 		ddl.ShowAllGrants:       showGrants,
@@ -120,7 +122,7 @@ func (r *result) narrow(st *ddl.Show) error {
 			return doriserr.New(doriserr.UnknownColumn, "Unknown column '%s' in 'order clause'", o.Column)
 		}
 		slices.SortStableFunc(r.rows, func(a, b []string) int {
-			c := cmp.Compare(a[i], b[i])
+			c := compareCells(a[i], b[i])
 			if o.Desc {
 				return -c
 			}
@@ -134,6 +136,16 @@ func (r *result) narrow(st *ddl.Show) error {
 		r.rows = r.rows[:min(int(st.Limit), len(r.rows))]
 	}
 	return nil
+}
+
+// compareCells orders cells as numbers if both are whole ones, else as texts.
+func compareCells(a, b string) int {
+	x, errX := strconv.ParseInt(a, 10, 64)
+	y, errY := strconv.ParseInt(b, 10, 64)
+	if errX == nil && errY == nil {
+		return cmp.Compare(x, y)
+	}
+	return cmp.Compare(a, b)
 }
 
 func (r *result) column(name string) int {

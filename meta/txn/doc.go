@@ -15,6 +15,8 @@
 //   - A label belongs to at most one transaction that is not ABORTED.
 //   - A group with a WAL is never aborted by time-out, lost heartbeat or a
 //     restart, and outlives labels until it is released (rules 3 and 4).
+//   - A PRECOMMITTED transaction is decided by its client or by time-out, never
+//     by the backend that wrote it.
 //   - Commands of an older boot or owner epoch change nothing (rule 4).
 //   - A partition's versions are given without a hole and become visible in
 //     order; all partitions of a transaction in one call (rule 1).
