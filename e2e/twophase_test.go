@@ -188,7 +188,11 @@ func TestTwoPhaseAcrossCrashes(t *testing.T) {
 // and every backend, exactly one wins.
 func TestOneLabelAtTheSameMoment(t *testing.T) {
 	t.Parallel()
-	const racers, rounds = 16, 25
+	const racers = 16
+	rounds := 100
+	if testing.Short() {
+		rounds = 20
+	}
 	c := startCluster(t, 2)
 	s := connect(t, c.address(""))
 	createV(s, "t", "id INT NOT NULL, n INT NULL", 50)
