@@ -86,7 +86,7 @@ func TestTwoPhaseTexts(t *testing.T) {
 		t.Fatalf("%s rows before the second phase", n)
 	}
 	r, err := streamLoad(t.Context(), a.beHTTP, "db", "t", strings.NewReader("9,9\n"), "column_separator", ",", "label", "one")
-	if err != nil || r.Status != "Label Already Exists" || r.Existing != "PRECOMMITTED" || r.TxnID != one.TxnID {
+	if err != nil || r.Status != "Label Already Exists" || r.Existing != "PRECOMMITTED" || r.TxnID != -1 || !strings.Contains(r.Message, "relate to txn ["+id+"], status [PRECOMMITTED]") {
 		t.Errorf("the label again: %+v, %v", r, err)
 	}
 	second(t, a.feHTTP, "/api/other/_stream_load_2pc", "ANALYSIS_ERROR", "transaction ["+id+"] not found", "txn_id", id, "txn_operation", "commit")

@@ -225,9 +225,6 @@ func (l *request) normal(ctx context.Context, src *source, share *share) error {
 	l.out.txnID, l.out.begin, l.out.commit = res.TxnID, res.BeginTime, res.CommitTime
 	l.out.write = max(0, time.Since(writing)-l.body.spent-res.BeginTime-res.CommitTime)
 	if err != nil {
-		if e, ok := errors.AsType[*LabelExistsError](err); ok && l.out.txnID == 0 {
-			l.out.txnID = e.TxnID
-		}
 		return err
 	}
 	if !res.Visible && !l.head.twoPhase {

@@ -3,6 +3,7 @@ package behttp
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -93,6 +94,11 @@ func TestGoldenReplies(t *testing.T) {
 	r.f.groupResult = GroupResult{Label: "group_commit_0_1", TxnID: 5}
 	golden(t, "publish_timeout.json", r.put(body, "group_commit", "sync_mode").text)
 	golden(t, "two_phase.json", r.put(body, "label", "l3", "two_phase_commit", "true").text)
+	r.f.normal = func(ctx context.Context, l *NormalLoad) (NormalResult, error) {
+		_, err := r.f.drain(ctx, l.Blocks)
+		return NormalResult{TxnID: 9}, err
+	}
+	golden(t, "publish_timeout_normal.json", r.put(body, "label", "l4").text)
 	golden(t, "unauthorized.json", r.put(body, "Authorization", "Basic eDp5").text)
 	r.f.normal = nil
 	golden(t, "unknown_table.json", r.do(r.request("PUT", "/api/db/none/_stream_load", strings.NewReader(body))).text)
