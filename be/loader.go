@@ -137,7 +137,7 @@ func (l *Loader) Normal(ctx context.Context, n *behttp.NormalLoad) (behttp.Norma
 		res.CommitTime = time.Since(start)
 		return res, err
 	}
-	out, err := l.commit(ctx, tx, w, filtered)
+	out, err := l.commit(ctx, tx, w, filtered, l.publishWait)
 	res.CommitTime = time.Since(start)
 	res.Visible = out.State == txn.Visible
 	return res, err

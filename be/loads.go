@@ -40,6 +40,9 @@ type loads struct {
 	settler *settler
 	// inflight counts the loads of FEs' streams.
 	inflight *busy
+	// publishWait is how long a Stream Load waits for VISIBLE before its answer
+	// is Publish Timeout: half of txn_commit_rpc_timeout_ms, as in Doris.
+	publishWait time.Duration
 	// wait is wait_internal_group_commit_finish: async loads run as sync.
 	wait func() bool
 
@@ -185,13 +188,13 @@ func (l *loads) finish(ctx context.Context, tx sink.Txn, t *meta.Table, rows *bl
 		l.abort(ctx, tx, err)
 		return sink.Outcome{}, err
 	}
-	return l.commit(ctx, tx, w, filtered)
+	return l.commit(ctx, tx, w, filtered, l.sink.VisibleWait)
 }
 
-// commit asks for the decision. Without one, or with a refusal, the transaction
+// commit asks for the decision, and for VISIBLE within wait. Without one, or with a refusal, the transaction
 // is not left open.
-func (l *loads) commit(ctx context.Context, tx sink.Txn, w *sink.Written, filtered int64) (sink.Outcome, error) {
-	out, err := l.sink.Commit(ctx, tx, w, filtered, l.sink.VisibleWait)
+func (l *loads) commit(ctx context.Context, tx sink.Txn, w *sink.Written, filtered int64, wait time.Duration) (sink.Outcome, error) {
+	out, err := l.sink.Commit(ctx, tx, w, filtered, wait)
 	if err != nil {
 		l.settler.add(undecided{tx: tx, reason: "the load was not committed: " + err.Error()})
 	}

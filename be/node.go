@@ -275,7 +275,11 @@ func (n *Node) serve() error {
 		return err
 	}
 	n.Metrics.Watch(n.Groups)
-	n.loads = &loads{catalog: n.Catalog, groups: n.Groups, sink: n.sink, settler: newSettler(n.sink, n.log), inflight: &n.inflight, wait: cfg.WaitGroups, tables: map[int64]groupTable{}}
+	commitTime := g.CommitTimeout
+	if commitTime <= 0 {
+		commitTime = 180 * time.Second
+	}
+	n.loads = &loads{publishWait: commitTime / 2, catalog: n.Catalog, groups: n.Groups, sink: n.sink, settler: newSettler(n.sink, n.log), inflight: &n.inflight, wait: cfg.WaitGroups, tables: map[int64]groupTable{}}
 	n.rpc = peer.NewServer(cfg.Token)
 	bepb.RegisterBackendServer(n.rpc, &berpc.Server{
 		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, Stopping: n.stopping, WALs: n.WALs.Counts, StreamLoadRecords: n.records.list,

@@ -268,3 +268,31 @@ func (s stuck) Next(ctx context.Context) (*block.Block, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
+
+// TestPublishTimeout: a load whose rows are committed and that nobody publishes
+// is answered after half of txn_commit_rpc_timeout_ms, and is no failure.
+func TestPublishTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := startFirstLife(t)
+		l.f.setGate(func(ctx context.Context, c meta.Command) error {
+			if _, ok := c.(*meta.PublishDone); ok {
+				return doriserr.New(doriserr.Unknown, "no answer")
+			}
+			return nil
+		})
+		start := time.Now()
+		res, err := l.n.Loader().Normal(t.Context(), normalLoad(l.f, "late", 1, 1, io.EOF))
+		if took := time.Since(start); err != nil || res.Visible || took < 90*time.Second || took > 91*time.Second {
+			t.Errorf("%+v, %v after %s", res, err, took)
+		}
+		if s := stateOf(l.f, "late"); s != txn.Committed {
+			t.Errorf("the load is %s", s)
+		}
+		l.f.setGate(nil)
+		if err := l.f.idle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l.want(1000)
+		l.end()
+	})
+}
