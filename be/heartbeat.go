@@ -112,8 +112,8 @@ func (n *Node) addUsage(r *fepb.HeartbeatRequest) {
 const settleEvery = 30 * time.Second
 
 // settlePending removes the rowsets of transactions that are definitely
-// aborted, and what attempts of a visible one left behind. Nothing else ever
-// removes them (docs/protocol.md, rule 2).
+// aborted, and what attempts of a visible one left behind, forgotten ones too.
+// Nothing else ever removes them (docs/protocol.md, rule 2).
 func (n *Node) settlePending(ctx context.Context) {
 	ticker := time.NewTicker(settleEvery)
 	defer ticker.Stop()
@@ -154,7 +154,7 @@ func (n *Node) settle(ctx context.Context, ids []int64) error {
 		return err
 	}
 	for _, o := range reply.Outcomes {
-		gone := txn.State(o.State) == txn.Aborted
+		gone := o.Gone || txn.State(o.State) == txn.Aborted
 		if txn.State(o.State) == txn.Visible {
 			gone = true
 			for _, p := range o.Partitions {

@@ -296,3 +296,31 @@ func TestPublishTimeout(t *testing.T) {
 		l.end()
 	})
 }
+
+// TestForgottenLeavesNothing: rowsets of an aborted load go even if nobody knows
+// its label any more when their backend asks.
+func TestForgottenLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := startFirstLife(t)
+		load := normalLoad(l.f, "mine", 1, 1, io.EOF)
+		load.TwoPhase = true
+		loader := l.n.Loader()
+		if _, err := loader.Normal(t.Context(), load); err != nil {
+			t.Fatal(err)
+		}
+		if err := loader.FinishTwoPhase(t.Context(), "", &behttp.TwoPhase{DB: "d", Label: "mine"}); err != nil {
+			t.Fatal(err)
+		}
+		if res, err := l.f.Propose(t.Context(), &meta.CleanLabel{DBID: load.Plan.DBID}); err != nil || res.Count != 1 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		if pending := l.n.Engine.PendingTxns(); len(pending) != 1 {
+			t.Fatalf("pending are %v: the test shows nothing", pending)
+		}
+		time.Sleep(3 * settleEvery)
+		if pending := l.n.Engine.PendingTxns(); len(pending) > 0 {
+			t.Errorf("pending are %v", pending)
+		}
+		l.end()
+	})
+}

@@ -5,6 +5,10 @@ import "dorisgo/meta/txn"
 // Txn is a transaction by id, nil if it is unknown or forgotten.
 func (s *State) Txn(id int64) *txn.Txn { return s.book.Get(id) }
 
+// TxnGone reports whether a transaction was decided and nobody needs anything of
+// it any more.
+func (s *State) TxnGone(id int64) bool { return s.book.Gone(id) }
+
 // TxnByLabel is the newest transaction with a label, nil if there is none.
 func (s *State) TxnByLabel(dbID int64, label string) *txn.Txn { return s.book.ByLabel(dbID, label) }
 

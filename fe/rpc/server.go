@@ -316,7 +316,7 @@ func (s *Server) Outcomes(ctx context.Context, r *fepb.OutcomesRequest) (*fepb.O
 	reply := &fepb.OutcomesReply{}
 	s.node.View(func(st *meta.State) {
 		for _, id := range r.TxnIds {
-			o := &fepb.Outcome{TxnId: id}
+			o := &fepb.Outcome{TxnId: id, Gone: st.TxnGone(id)}
 			if t := st.Txn(id); t != nil {
 				o.State = int32(t.State)
 				for i := range t.Partitions {

@@ -210,7 +210,12 @@ func TestOutcomes(t *testing.T) {
 	if s := txn.State(got.Outcomes[0].State); s != txn.Aborted {
 		t.Errorf("the aborted one is %s", s)
 	}
-	if s := got.Outcomes[1].State; s != 0 {
-		t.Errorf("the unknown one is %d", s)
+	if o := got.Outcomes[1]; o.State != 0 || o.Gone {
+		t.Errorf("the unknown one is %v", o)
+	}
+	n.do(&meta.CleanLabel{DBID: tb.DBID})
+	got, err = s.Outcomes(t.Context(), &fepb.OutcomesRequest{TxnIds: []int64{tx, 999, 0}})
+	if err != nil || !got.Outcomes[0].Gone || got.Outcomes[1].Gone || got.Outcomes[2].Gone {
+		t.Errorf("after its label was cleaned: %v, %v", got, err)
 	}
 }

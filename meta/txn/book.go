@@ -96,6 +96,10 @@ func (b *Book) Get(id int64) *Txn {
 	return nil
 }
 
+// Gone reports whether a transaction was decided, is forgotten, and no replica
+// needs anything of it any more: it was aborted, or it is durable on every one.
+func (b *Book) Gone(id int64) bool { return id > 0 && id < b.nextID && b.txns[id] == nil }
+
 // ByLabel is the newest transaction with a label, nil if there is none.
 func (b *Book) ByLabel(dbID int64, label string) *Txn {
 	if d := b.dbs[dbID]; d != nil {

@@ -364,6 +364,31 @@ func TestTwoPhaseCommitsWhatWasPrecommitted(t *testing.T) {
 	}
 }
 
+// TestGone: what a replica may still need is not gone, however forgotten.
+func TestGone(t *testing.T) {
+	d := newDesk(t, 1)
+	x, y := d.begin("x", nil), d.begin("y", nil)
+	if d.Gone(0) || d.Gone(x.ID) || d.Gone(y.ID+1) {
+		t.Error("an undecided or unknown transaction is gone")
+	}
+	x = d.commit(x, rows(100, 1))
+	d.publish(x, 1)
+	if _, err := d.Abort(&Abort{TxnID: y.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if d.Gone(x.ID) || d.Gone(y.ID) {
+		t.Error("a known transaction is gone")
+	}
+	d.CleanLabel(x.DBID, "")
+	if d.Gone(x.ID) || !d.Gone(y.ID) {
+		t.Errorf("visible, not durable: %v; aborted: %v", d.Gone(x.ID), d.Gone(y.ID))
+	}
+	d.ReportDurable(1, 100, 2)
+	if !d.Gone(x.ID) {
+		t.Error("a forgotten transaction that is durable everywhere is not gone")
+	}
+}
+
 func TestOnlyTheOwnerCommitsWhatIsPrepared(t *testing.T) {
 	d := newDesk(t, 1)
 	x := d.begin("l", nil)

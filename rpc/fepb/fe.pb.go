@@ -1569,8 +1569,11 @@ type Outcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	TxnId int64                  `protobuf:"varint,1,opt,name=txn_id,json=txnId,proto3" json:"txn_id,omitempty"`
 	// 0 when the FE does not know the transaction.
-	State         int32             `protobuf:"varint,2,opt,name=state,proto3" json:"state,omitempty"`
-	Partitions    []*PartitionWrite `protobuf:"bytes,3,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	State      int32             `protobuf:"varint,2,opt,name=state,proto3" json:"state,omitempty"`
+	Partitions []*PartitionWrite `protobuf:"bytes,3,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	// gone says that it was decided and is forgotten, and that no replica needs
+	// anything of it any more.
+	Gone          bool `protobuf:"varint,4,opt,name=gone,proto3" json:"gone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1624,6 +1627,13 @@ func (x *Outcome) GetPartitions() []*PartitionWrite {
 		return x.Partitions
 	}
 	return nil
+}
+
+func (x *Outcome) GetGone() bool {
+	if x != nil {
+		return x.Gone
+	}
+	return false
 }
 
 type OutcomesReply struct {
@@ -2283,13 +2293,14 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\atxn_ids\x18\x03 \x03(\x03R\x06txnIds\"\x0e\n" +
 	"\fReleaseReply\"*\n" +
 	"\x0fOutcomesRequest\x12\x17\n" +
-	"\atxn_ids\x18\x01 \x03(\x03R\x06txnIds\"t\n" +
+	"\atxn_ids\x18\x01 \x03(\x03R\x06txnIds\"\x88\x01\n" +
 	"\aOutcome\x12\x15\n" +
 	"\x06txn_id\x18\x01 \x01(\x03R\x05txnId\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\x05R\x05state\x12<\n" +
 	"\n" +
 	"partitions\x18\x03 \x03(\v2\x1c.dorisgo.fepb.PartitionWriteR\n" +
-	"partitions\"B\n" +
+	"partitions\x12\x12\n" +
+	"\x04gone\x18\x04 \x01(\bR\x04gone\"B\n" +
 	"\rOutcomesReply\x121\n" +
 	"\boutcomes\x18\x01 \x03(\v2\x15.dorisgo.fepb.OutcomeR\boutcomes\"4\n" +
 	"\x13WatchCatalogRequest\x12\x1d\n" +
