@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
@@ -26,10 +27,40 @@ var compressions = map[string]func(io.Reader) (io.ReadCloser, error){
 	"lz4":          func(r io.Reader) (io.ReadCloser, error) { return io.NopCloser(lz4.NewReader(r)), nil },
 	"deflate":      zlib.NewReader,
 	"zstd":         openZstd,
-	"lz4_block":    nil,
+	"snappy":       openSnappy,
+	"snappy_block": openSnappyBlock,
+	"lz4_block":    openLZ4Block,
 	"lzo":          nil,
 	"lzop":         nil,
-	"snappy_block": nil,
+}
+
+// encodings are the values of the Content-Encoding header that we read, with
+// the compress_type that means the same.
+var encodings = map[string]string{
+	"identity":        "",
+	"gzip":            "gz",
+	"x-gzip":          "gz",
+	"deflate":         "deflate",
+	"bzip2":           "bz2",
+	"lz4":             "lz4",
+	"zstd":            "zstd",
+	"snappy":          "snappy",
+	"x-snappy-framed": "snappy",
+}
+
+// EncodingCompression is the compression that a Content-Encoding header, in any
+// case, stands for; empty for none.
+func EncodingCompression(encoding string) (string, error) {
+	name, ok := encodings[strings.ToLower(encoding)]
+	if !ok {
+		return "", doriserr.New(doriserr.BadProperty, "Invalid Content-Encoding: %s, must be one of %s", encoding, strings.Join(slices.Sorted(maps.Keys(encodings)), ", "))
+	}
+	return name, nil
+}
+
+// openSnappy reads the framed form of snappy, whose blocks have at most 64 KiB.
+func openSnappy(r io.Reader) (io.ReadCloser, error) {
+	return io.NopCloser(s2.NewReader(r, s2.ReaderMaxBlockSize(64<<10))), nil
 }
 
 // zstdWindow bounds the memory of one zstd stream in bytes.

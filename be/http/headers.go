@@ -76,6 +76,7 @@ var headerRules = []headerRule{
 	{"skip_lines", setSkipLines},
 	{"empty_field_as_null", flag(func(h *head) *bool { return &h.csv.EmptyFieldAsNull })},
 	{"compress_type", func(h *head, _, v string, _ Limits) error { h.compress = v; return load.CheckCompression(v) }},
+	{"Content-Encoding", setEncoding},
 	{"max_filter_ratio", setRatio},
 	{"strict_mode", setStrict},
 	{"timezone", setZone},
@@ -88,7 +89,7 @@ var headerRules = []headerRule{
 		return err
 	}},
 	{"json_root", func(h *head, _, v string, _ Limits) (err error) { h.jsonForm.Root, err = json.ParsePath(v); return err }},
-	{"num_as_string", ignoredFlag},
+	{"num_as_string", ignoredFlag}, // numbers are always read digit by digit
 	{"fuzzy_parse", flag(func(h *head) *bool { return &h.fuzzy })},
 	{"load_to_single_tablet", ignoredFlag},
 	{"partitions", setPartitions},
@@ -207,6 +208,20 @@ func setSkipLines(h *head, name, v string, _ Limits) error {
 		return invalid("Invalid '%s': %d", name, n)
 	}
 	h.csv.SkipLines = int(n)
+	return nil
+}
+
+// setEncoding takes HTTP's name for a packed body. Clients that send it beside
+// compress_type have packed once, so that both have to name the same form.
+func setEncoding(h *head, name, v string, _ Limits) error {
+	packed, err := load.EncodingCompression(v)
+	if err != nil || packed == "" {
+		return err
+	}
+	if h.compress != "" && !strings.EqualFold(h.compress, packed) {
+		return invalid("Invalid %s: %s, since header compress_type says %s", name, v, h.compress)
+	}
+	h.compress = packed
 	return nil
 }
 

@@ -209,6 +209,73 @@ func TestDecode(t *testing.T) {
 			want: []string{"1 | 1", "2 | NULL", "3 | NULL", "4 | 9"},
 		},
 		{
+			name: "an overflowing decimal is filtered in strict mode", table: "id INT, a DECIMAL(1,0)", o: comma, strict: true,
+			body: "1,1\n2,28\n3,-400\n4,9.4\n",
+			want: []string{"1 | 1", "4 | 9"},
+			errors: []string{
+				`column_name[a], cannot convert '28' to DECIMAL(1,0): out of range <- "2,28"`,
+				`column_name[a], cannot convert '-400' to DECIMAL(1,0): out of range <- "3,-400"`,
+			},
+		},
+		{
+			name: "decimals round half away from zero", table: "a DECIMAL(5,2)", o: comma,
+			body: "1.005\n1.004\n-1.005\n-280.00\n0.000000000000000000000000000000000001\n999.995\n999.994\n",
+			want: []string{"1.01", "1.00", "-1.01", "-280.00", "0.00", "NULL", "999.99"},
+		},
+		{
+			name: "integers at the edge and in odd spellings", table: "id INT, a TINYINT", o: comma,
+			body: "1,127\n2,128\n3,-128\n4,-129\n5, 5 \n6,+5\n7,05\n8,1.0\n9,1e2\n10,0x10\n11,\n",
+			want: []string{"1 | 127", "2 | NULL", "3 | -128", "4 | NULL", "5 | 5", "6 | 5", "7 | 5", "8 | 1", "9 | 100", "10 | NULL", "11 | NULL"},
+		},
+		{
+			name: "integers at the edge and in odd spellings in strict mode", table: "id INT, a TINYINT", o: comma, strict: true,
+			body: "1,127\n2,128\n3,-128\n4,-129\n5, 5 \n6,+5\n7,05\n8,1.0\n9,1e2\n10,0x10\n11,\n",
+			want: []string{"1 | 127", "3 | -128", "5 | 5", "6 | 5", "7 | 5", "8 | 1", "9 | 100"},
+			errors: []string{
+				`column_name[a], cannot convert '128' to TINYINT: out of range <- "2,128"`,
+				`column_name[a], cannot convert '-129' to TINYINT: out of range <- "4,-129"`,
+				`column_name[a], cannot convert '0x10' to TINYINT: malformed <- "10,0x10"`,
+				`column_name[a], cannot convert '' to TINYINT: malformed <- "11,"`,
+			},
+		},
+		{
+			name: "dates that do not exist", table: "d DATE", o: comma,
+			body: "2024-02-29\n2023-02-29\n1900-02-29\n2000-02-29\n2015-04-31\n2024-00-10\n2024-13-01\n0000-00-00\n0000-01-01\n0000-02-29\n10000-01-01\n",
+			want: []string{"2024-02-29", "NULL", "NULL", "2000-02-29", "NULL", "NULL", "NULL", "NULL", "0000-01-01", "NULL", "NULL"},
+		},
+		{
+			name: "dates that do not exist in strict mode", table: "d DATE", o: comma, strict: true,
+			body: "2024-02-29\n2023-02-29\n2024-13-01\n",
+			want: []string{"2024-02-29"},
+			errors: []string{
+				`column_name[d], cannot convert '2023-02-29' to DATE: out of range <- "2023-02-29"`,
+				`column_name[d], cannot convert '2024-13-01' to DATE: out of range <- "2024-13-01"`,
+			},
+		},
+		{
+			name: "odd fractions and times", table: "a DATETIME(3), b DATETIME", o: comma, columns: []string{"a"},
+			body: "2023-01-11 11:11:11:333\n2023-01-11 11:11:11.3\n2023-01-11T11:11:11.333Z\n20230111111111\n2023-1-1 1:1:1\n2023-01-11 11:11:11.333abc\n2023-01-11 24:00:00\n",
+			want: []string{
+				"NULL | NULL", "2023-01-11 11:11:11.300 | NULL", "2023-01-11 11:11:11.333 | NULL", "2023-01-11 11:11:11.000 | NULL",
+				"2023-01-01 01:01:01.000 | NULL", "NULL | NULL", "NULL | NULL",
+			},
+		},
+		{
+			name: "odd fractions for a column without", table: "b DATETIME", o: comma,
+			body: "2023-01-11 11:11:11:333\n2023-01-11 11:11:11.3\n2023-01-11T11:11:11.333Z\n20230111111111\n2023-1-1 1:1:1\n2023-01-11 11:11:11.333abc\n2023-01-11 24:00:00\n",
+			want: []string{"NULL", "2023-01-11 11:11:11", "2023-01-11 11:11:11", "2023-01-11 11:11:11", "2023-01-01 01:01:01", "NULL", "NULL"},
+		},
+		{
+			name: "strings of more bytes than characters in strict mode", table: "v VARCHAR(4)", o: comma, strict: true,
+			body: "abcd\n中a\n中文\nab😀\nééé\n",
+			want: []string{"abcd", "中a"},
+			errors: []string{
+				`column_name[v], the length of input is too long than schema. first 32 bytes of input str: [中文] schema length: 4; actual length: 6;  <- "中文"`,
+				`column_name[v], the length of input is too long than schema. first 32 bytes of input str: [ab😀] schema length: 4; actual length: 6;  <- "ab😀"`,
+				`column_name[v], the length of input is too long than schema. first 32 bytes of input str: [ééé] schema length: 4; actual length: 6;  <- "ééé"`,
+			},
+		},
+		{
 			name: "strings are cut at a character's edge", table: "v VARCHAR(4)", o: comma,
 			body: "abcd\nabcde\n中a\n中文\nab😀\nééé\n",
 			want: []string{"abcd", "abcd", "中a", "中", "ab", "éé"},
