@@ -202,6 +202,41 @@ func TestWhichStatementsJoinAGroup(t *testing.T) {
 	}
 }
 
+// TestFilterRatioOfInserts: the ratio itself is allowed, though 0.29*100 is less
+// than 29 in floating point; a statement over it is refused whole.
+func TestFilterRatioOfInserts(t *testing.T) {
+	for _, tc := range []struct {
+		ratio string
+		bad   int
+		ok    bool
+	}{{"0.29", 29, true}, {"0.29", 30, false}, {"0.05", 6, false}, {"1", 100, true}, {"0", 1, false}} {
+		for _, mode := range []string{"off_mode", "sync_mode", "async_mode"} {
+			w, session := start(t)
+			run := session("root")
+			must(t, run, "CREATE DATABASE db", "USE db", createT3, "SET group_commit = "+mode, "SET enable_insert_strict = false", "SET insert_max_filter_ratio = "+tc.ratio)
+			stmt := "INSERT INTO t3 VALUES "
+			for i := range 100 {
+				if i > 0 {
+					stmt += ", "
+				}
+				if i < tc.bad {
+					stmt += "('x', 'a', 1)"
+				} else {
+					stmt += "(1, 'a', 1)"
+				}
+			}
+			_, err := run(stmt)
+			want := fmt.Sprintf("too many filtered data %d/100 insert_max_filter_ratio is %s", tc.bad, tc.ratio)
+			if tc.ok != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %d of 100 bad: %v, want %q", mode, tc.bad, err, want)
+			}
+			if tc.ok && tc.bad < 100 && (len(w.loads) != 1 || int(w.loads[0].Rows) != 100-tc.bad) || !tc.ok && len(w.loads) != 0 {
+				t.Errorf("%s, %d of 100 bad: loads %v", mode, tc.bad, w.loads)
+			}
+		}
+	}
+}
+
 func TestATransactionIsOneLoad(t *testing.T) {
 	w, session := start(t)
 	run := session("root")

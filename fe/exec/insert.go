@@ -189,7 +189,9 @@ func (s *Session) checkFiltered(res *insert.Result) error {
 	}
 	total := res.Loaded + res.Filtered
 	ratio := s.vars.MaxFilterRatio()
-	if float64(res.Filtered) <= ratio*float64(total) {
+	// By division both sides are the double nearest to the same number when the
+	// ratio is just reached; a product can lie below it.
+	if float64(res.Filtered)/float64(total) <= ratio {
 		return nil
 	}
 	return doriserr.New(doriserr.DataQuality, "Insert has too many filtered data %d/%d insert_max_filter_ratio is %f. first_error_msg: %s",
