@@ -13,6 +13,7 @@ import (
 	"dorisgo/block"
 	"dorisgo/load"
 	"dorisgo/load/csv"
+	"dorisgo/load/json"
 	"dorisgo/load/loadtest"
 	"dorisgo/meta"
 	"dorisgo/sql/insert"
@@ -127,35 +128,50 @@ func BenchmarkParamsToBlock(b *testing.B) {
 // BenchmarkCSVToBlock: from the body of a Stream Load to columns.
 func BenchmarkCSVToBlock(b *testing.B) {
 	each(b, []int{1, 100, 100_000}, func(b *testing.B, t *Table, n int) {
-		var body bytes.Buffer
-		if err := NewGenerator(t, 1).WriteCSV(&body, n); err != nil {
-			b.Fatal(err)
-		}
-		table, types := metaOf(b, t)
-		m, err := load.NewMapping(table, load.MappingOptions{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		out := block.New(types)
-		start := cpu(b)
-		for b.Loop() {
-			in := load.NewInput(bytes.NewReader(body.Bytes()), int64(body.Len()), 0)
-			d := csv.NewDecoder(in, m.Fields(), csv.Options{Separator: ","})
-			rows := load.NewRows(m, load.RowOptions{StopEarly: true})
-			rows.Start(out)
-			for {
-				out.Reset()
-				if err := d.Decode(rows, 8<<20); errors.Is(err, io.EOF) {
-					break
-				} else if err != nil {
-					b.Fatal(err)
-				}
-			}
-			if c := rows.Counts(); c.Loaded != int64(n) {
-				b.Fatal(c, rows.FirstError())
-			}
-			in.Close()
-		}
-		perCore(b, cpu(b)-start, n, body.Len())
+		decodeBodies(b, t, n, (*Generator).WriteCSV, func(in *load.Input, m *load.Mapping) load.Decoder {
+			return csv.NewDecoder(in, m.Fields(), csv.Options{Separator: ","})
+		})
 	})
+}
+
+// BenchmarkJSONToBlock: the same from lines of JSON.
+func BenchmarkJSONToBlock(b *testing.B) {
+	each(b, []int{1, 100, 100_000}, func(b *testing.B, t *Table, n int) {
+		decodeBodies(b, t, n, (*Generator).WriteJSON, func(in *load.Input, m *load.Mapping) load.Decoder {
+			return json.NewDecoder(in, m, json.Options{ByLine: true})
+		})
+	})
+}
+
+func decodeBodies(b *testing.B, t *Table, n int, write func(*Generator, io.Writer, int) error, decoder func(*load.Input, *load.Mapping) load.Decoder) {
+	var body bytes.Buffer
+	if err := write(NewGenerator(t, 1), &body, n); err != nil {
+		b.Fatal(err)
+	}
+	table, types := metaOf(b, t)
+	m, err := load.NewMapping(table, load.MappingOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	out := block.New(types)
+	start := cpu(b)
+	for b.Loop() {
+		in := load.NewInput(bytes.NewReader(body.Bytes()), int64(body.Len()), 0)
+		d := decoder(in, m)
+		rows := load.NewRows(m, load.RowOptions{StopEarly: true})
+		rows.Start(out)
+		for {
+			out.Reset()
+			if err := d.Decode(rows, 8<<20); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				b.Fatal(err)
+			}
+		}
+		if c := rows.Counts(); c.Loaded != int64(n) {
+			b.Fatal(c, rows.FirstError())
+		}
+		in.Close()
+	}
+	perCore(b, cpu(b)-start, n, body.Len())
 }

@@ -19,6 +19,26 @@ func appendCSV(b []byte, t *Table, r Row) []byte {
 	return append(b, '\n')
 }
 
+// appendJSON appends a row as an object and a newline.
+func appendJSON(b []byte, t *Table, r Row) []byte {
+	b = append(b, '{')
+	for i, c := range t.columns {
+		if i > 0 {
+			b = append(b, ',', ' ')
+		}
+		b = append(append(append(b, '"'), c.name...), `": `...)
+		quoted := c.kind == kindText || c.kind == kindDate
+		if quoted {
+			b = append(b, '"')
+		}
+		b = appendPlain(b, c.kind, r[i])
+		if quoted {
+			b = append(b, '"')
+		}
+	}
+	return append(b, "}\n"...)
+}
+
 // appendLiterals appends a row as (literal, ...).
 func appendLiterals(b []byte, t *Table, r Row) []byte {
 	b = append(b, '(')

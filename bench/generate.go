@@ -3,6 +3,7 @@ package bench
 import (
 	"io"
 	"math/rand/v2"
+	"strconv"
 )
 
 // Value is one value: num for numbers and dates, text for strings.
@@ -95,6 +96,43 @@ func (g *Generator) lineitem(r Row) {
 	g.comment(&r[15], int(g.between(10, 43)))
 }
 
+var (
+	folders = []string{"", "english/", "french/", "images/", "english/images/", "english/history/", "english/teams/", "images/dummy/"}
+	pages   = []string{"index.html", "logo.gif", "nav_top.gif", "results.htm", "space.gif", "cal.gif", "past_host.html", "teambio.htm", "team_bg.jpg", "day.html"}
+)
+
+// weblog makes a request to the web site of a football cup, a few in a second.
+func (g *Generator) weblog(r Row) {
+	const opening = 893964617
+	if g.n == 0 {
+		g.order = opening
+	}
+	g.order += g.between(0, 4) / 4
+	r[0].num = g.order
+	b := strconv.AppendInt(r[1].text[:0], g.between(1, 223), 10)
+	for range 3 {
+		b = strconv.AppendInt(append(b, '.'), g.between(0, 255), 10)
+	}
+	r[1].text = b
+	b = append(r[2].text[:0], "GET /"...)
+	b = append(b, g.pick(folders)...)
+	if g.between(0, 2) == 0 {
+		b = strconv.AppendInt(append(b, "102"...), g.between(200, 500), 10)
+		b = append(b, ".jpg"...)
+	} else {
+		b = append(b, g.pick(pages)...)
+	}
+	r[2].text = append(b, " HTTP/1.0"...)
+	switch g.between(0, 9) {
+	case 0, 1:
+		r[3].num, r[4].num = 304, 0
+	case 2:
+		r[3].num, r[4].num = 404, g.between(100, 400)
+	default:
+		r[3].num, r[4].num = 200, g.between(50, 40_000)
+	}
+}
+
 // comment fills v with words up to n bytes.
 func (g *Generator) comment(v *Value, n int) {
 	b := v.text[:0]
@@ -105,6 +143,18 @@ func (g *Generator) comment(v *Value, n int) {
 		b = append(b, g.pick(words)...)
 	}
 	v.text = b[:n]
+}
+
+// WriteJSON writes n rows as lines of JSON.
+func (g *Generator) WriteJSON(w io.Writer, n int) error {
+	var b []byte
+	for range n {
+		b = appendJSON(b[:0], g.t, g.Next())
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WriteCSV writes n rows as lines.

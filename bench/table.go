@@ -48,6 +48,10 @@ var Tables = []*Table{
 		{"l_shipinstruct", "CHAR(25) NOT NULL", kindText}, {"l_shipmode", "CHAR(10) NOT NULL", kindText},
 		{"l_comment", "VARCHAR(44) NOT NULL", kindText},
 	}, (*Generator).lineitem},
+	{"web log", 1, []column{
+		{"ts", "INT NOT NULL", kindInt}, {"clientip", "VARCHAR(20) NULL", kindText}, {"request", "VARCHAR(500) NULL", kindText},
+		{"status", "INT NULL", kindInt}, {"size", "INT NULL", kindInt},
+	}, (*Generator).weblog},
 }
 
 // TableByColumns returns the table with n columns.

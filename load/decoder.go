@@ -26,9 +26,10 @@ type Full struct {
 // NewFull starts counting towards a block of max bytes.
 func NewFull(maxBytes int) Full { return Full{max: maxBytes} }
 
-// Add counts one source row of n bytes and reports whether the block is full.
-func (f *Full) Add(r *Rows, n int) bool {
-	f.rows++
+// Add counts source rows of n bytes together and reports whether the block is
+// full.
+func (f *Full) Add(r *Rows, rows, n int) bool {
+	f.rows += rows
 	if f.bytes += n; f.rows < checkRows && f.bytes < checkBytes {
 		return false
 	}

@@ -1,5 +1,7 @@
 package value
 
+import "math"
+
 // ParseDecimal reads a DECIMAL(precision, scale) as its unscaled value, by
 // decimal digits only. Digits after the scale round half away from zero; a
 // value that needs more than precision digits afterwards is out of range,
@@ -22,6 +24,14 @@ func ParseDecimal(b []byte, precision, scale uint8) (Int128, error) {
 	}
 	v, _ := m.signed(n.neg)
 	return v, nil
+}
+
+// MaxDecimal64 is the largest unscaled value of a precision that an int64 holds.
+func MaxDecimal64(precision uint8) int64 {
+	if precision > 18 {
+		return math.MaxInt64
+	}
+	return int64(pow10[precision]) - 1
 }
 
 func decimalType(precision, scale uint8) Type {

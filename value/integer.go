@@ -2,8 +2,8 @@ package value
 
 import "math"
 
-// integerRange is the limits of TINYINT to BIGINT.
-func integerRange(k Kind) (lo, hi int64) {
+// IntegerRange is the limits of TINYINT to BIGINT.
+func IntegerRange(k Kind) (lo, hi int64) {
 	switch k {
 	case TinyInt:
 		return math.MinInt8, math.MaxInt8
@@ -18,7 +18,7 @@ func integerRange(k Kind) (lo, hi int64) {
 
 // InIntegerRange reports whether a TINYINT to BIGINT column holds v.
 func InIntegerRange(v int64, k Kind) bool {
-	lo, hi := integerRange(k)
+	lo, hi := IntegerRange(k)
 	return lo <= v && v <= hi
 }
 
@@ -29,7 +29,7 @@ func InIntegerRange(v int64, k Kind) bool {
 // Nothing wraps round: a value outside the kind's range is an error.
 func ParseInteger(b []byte, k Kind) (int64, error) {
 	if v, ok := parseShortInteger(b); ok {
-		lo, hi := integerRange(k)
+		lo, hi := IntegerRange(k)
 		if v < lo || v > hi {
 			return 0, NewConvError(OutOfRange, Type{Kind: k}, b)
 		}

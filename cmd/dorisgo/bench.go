@@ -57,7 +57,7 @@ func benchIngestCommand() *cobra.Command {
 	p.StringVar(&f.user, "user", "root", "user; the password comes from the environment variable DORISGO_PASSWORD")
 	p.IntSliceVar(&f.connections, "connections", []int{1, 30, 100, 500}, "connections, a list")
 	p.IntSliceVar(&f.rows, "rows-per-insert", []int{1}, "rows of each INSERT or load, a list")
-	p.IntSliceVar(&f.columns, "table-columns", []int{3}, "3: (int, varchar, int); 16: lineitem-like; a list")
+	p.IntSliceVar(&f.columns, "table-columns", []int{3}, "3: (int, varchar, int); 5: web log; 16: lineitem-like; a list")
 	p.StringSliceVar(&f.modes, "mode", []string{bench.Async}, "async, sync, off; a list")
 	p.StringSliceVar(&f.protocols, "protocol", []string{bench.Text}, "text, prepared, stream-load; a list")
 	p.DurationVar(&f.duration, "duration", 5*time.Second, "measured time of each case")
@@ -235,7 +235,7 @@ func benchRowsCommand() *cobra.Command {
 			return errors.Join(bench.NewGenerator(t, seed).WriteCSV(w, rows), w.Flush())
 		},
 	}
-	c.Flags().IntVar(&columns, "table-columns", 3, "3 or 16")
+	c.Flags().IntVar(&columns, "table-columns", 3, "3, 5 or 16")
 	c.Flags().IntVar(&rows, "rows", 1000, "number of rows")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed of the rows")
 	return c

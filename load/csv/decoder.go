@@ -30,6 +30,10 @@ type Decoder struct {
 	eol  []byte
 	crlf bool // a CR before the line end belongs to it
 	want int
+	// fast says that scan knows the form.
+	fast bool
+	// odd says that a field's value takes more than a look at its length.
+	odd bool
 	// searched is the part of the window that holds no line end.
 	searched int
 	started  bool
@@ -51,7 +55,7 @@ func NewDecoder(in *load.Input, fields int, o Options) *Decoder {
 	return &Decoder{
 		in: in, o: o, want: fields, skip: o.SkipLines,
 		sep: []byte(o.Separator), eol: []byte(o.Delimiter), crlf: o.Delimiter == "\n",
-		fields: make([][]byte, 0, fields),
+		fast: scannable(&o), odd: o.TrimDoubleQuotes || o.EmptyFieldAsNull,
 	}
 }
 
@@ -64,7 +68,26 @@ func (d *Decoder) Decode(r *load.Rows, maxBytes int) error {
 		d.started = true
 	}
 	full := load.NewFull(maxBytes)
+	var batch *load.Batch
+	if d.fast {
+		batch = load.NewBatch(d.want)
+		defer batch.Release()
+	}
 	for {
+		if d.fast && d.skip == 0 {
+			rows, n := d.scan(batch, d.in.Bytes())
+			batch.Flush(r)
+			if err := r.Stopped(); err != nil {
+				return err
+			}
+			d.in.Advance(n)
+			if n > 0 && full.Add(r, rows, n) {
+				return nil
+			}
+			if rows > 0 {
+				continue
+			}
+		}
 		line, n, err := d.next()
 		if err != nil {
 			return err
@@ -77,7 +100,7 @@ func (d *Decoder) Decode(r *load.Rows, maxBytes int) error {
 		}
 		d.in.Advance(n)
 		d.searched = 0
-		if full.Add(r, n) {
+		if full.Add(r, 1, n) {
 			return nil
 		}
 	}

@@ -83,7 +83,7 @@ func (d *Decoder) Decode(r *load.Rows, maxBytes int) error {
 		}
 		d.in.Advance(n)
 		d.searched, d.frame = 0, frame{}
-		if full.Add(r, n) {
+		if full.Add(r, 1, n) {
 			return nil
 		}
 	}
