@@ -40,8 +40,10 @@ type Decoder struct {
 	// searched is the part of the window that holds no line end.
 	searched int
 	frame    frame
-	array    arrayState
-	started  bool
+	// batch holds rows that were not yet handed on; it is there during Decode.
+	batch   *load.Batch
+	array   arrayState
+	started bool
 }
 
 // arrayState is where a streamed outer array stands.
@@ -72,6 +74,18 @@ func (d *Decoder) Decode(r *load.Rows, maxBytes int) error {
 		}
 		d.started = true
 	}
+	d.batch = load.NewBatch(len(d.row.fields))
+	err := d.decode(r, maxBytes)
+	d.batch.Flush(r)
+	d.batch.Release()
+	d.batch = nil
+	if stopped := r.Stopped(); stopped != nil {
+		return stopped
+	}
+	return err
+}
+
+func (d *Decoder) decode(r *load.Rows, maxBytes int) error {
 	full := load.NewFull(maxBytes)
 	for {
 		n, err := d.next(r)
@@ -87,6 +101,31 @@ func (d *Decoder) Decode(r *load.Rows, maxBytes int) error {
 			return nil
 		}
 	}
+}
+
+// more reads on, which moves the window.
+func (d *Decoder) more(r *load.Rows) error {
+	d.batch.Flush(r)
+	return d.in.More()
+}
+
+// quick reads the object at the start of b as a row of the batch and returns its
+// end, or -1.
+func (d *Decoder) quick(r *load.Rows, b []byte) int {
+	end := d.row.quick(d.batch, b)
+	if end < 0 {
+		return -1
+	}
+	if start := d.batch.Offset(b); d.batch.End(start, start+end) {
+		d.batch.Flush(r)
+	}
+	return end
+}
+
+// reject hands on a row that is filtered, after those before it.
+func (d *Decoder) reject(r *load.Rows, reason string, line []byte) {
+	d.batch.Flush(r)
+	r.Reject(reason, line)
 }
 
 // nextLine reads the rows of one line.
@@ -106,7 +145,7 @@ func (d *Decoder) nextLine(r *load.Rows) (n int, err error) {
 			return len(w), nil
 		}
 		d.searched = len(w)
-		if err := d.in.More(); err != nil {
+		if err := d.more(r); err != nil {
 			return 0, err
 		}
 	}
@@ -116,9 +155,13 @@ func (d *Decoder) nextLine(r *load.Rows) (n int, err error) {
 func (d *Decoder) line(r *load.Rows, line []byte) {
 	for i := skipBlanks(line, 0); i < len(line); i = skipBlanks(line, i) {
 		if line[i] == '{' && d.o.Root == nil && !d.o.StripOuterArray && d.o.Paths == nil {
-			end := d.row.object(r, line[i:])
+			end := d.quick(r, line[i:])
 			if end < 0 {
-				r.Reject(notJSON, line[i:])
+				d.batch.Flush(r)
+				end = d.row.object(r, line[i:])
+			}
+			if end < 0 {
+				d.reject(r, notJSON, line[i:])
 				return
 			}
 			i += end
@@ -131,7 +174,7 @@ func (d *Decoder) line(r *load.Rows, line []byte) {
 			if line[i] == '[' && !d.o.StripOuterArray {
 				reason = wantsStrip // an array over several lines
 			}
-			r.Reject(reason, line[i:])
+			d.reject(r, reason, line[i:])
 			return
 		}
 		d.document(r, value{line[i:end], esc})
@@ -145,24 +188,26 @@ func (d *Decoder) document(r *load.Rows, v value) {
 	if d.o.Root != nil {
 		var ok bool
 		if v, ok = d.o.Root.find(v); !ok {
-			r.Reject(noRoot, whole)
+			d.reject(r, noRoot, whole)
 			return
 		}
 	}
 	isArray := v.kind() == '['
 	switch {
 	case isArray && !d.o.StripOuterArray:
-		r.Reject(wantsStrip, whole)
+		d.reject(r, wantsStrip, whole)
 	case !isArray && d.o.StripOuterArray:
-		r.Reject(wantsNoStrip, whole)
+		d.reject(r, wantsNoStrip, whole)
 	case !isArray:
+		d.batch.Flush(r)
 		d.row.value(r, v)
 	default:
+		d.batch.Flush(r)
 		s := scanner{v.raw}
 		for i := skipBlanks(s.b, 1); s.b[i] != ']'; {
 			end, esc := s.value(i, 1)
 			if end < 0 { // deeper by one than when it was checked
-				r.Reject(notJSON, s.b[i:])
+				d.reject(r, notJSON, s.b[i:])
 				return
 			}
 			d.row.value(r, value{s.b[i:end], esc})
@@ -191,6 +236,14 @@ func (d *Decoder) nextValue(r *load.Rows) (n int, err error) {
 				d.in.Advance(used)
 				continue
 			}
+			if w[0] == '{' && d.o.Paths == nil && (d.array != outside || d.o.Root == nil && !d.o.StripOuterArray) {
+				if end := d.quick(r, w); end >= 0 {
+					if d.array != outside {
+						d.array = afterElement
+					}
+					return end, nil
+				}
+			}
 		case len(w) == 0 && d.in.EOF():
 			if d.array != outside {
 				return 0, damaged("the body ends inside the outer array")
@@ -203,7 +256,7 @@ func (d *Decoder) nextValue(r *load.Rows) (n int, err error) {
 		if d.in.EOF() && len(w) > 0 {
 			return 0, damaged("the body ends inside a value")
 		}
-		if err := d.in.More(); err != nil {
+		if err := d.more(r); err != nil {
 			return 0, err
 		}
 	}
@@ -219,7 +272,7 @@ func (d *Decoder) punctuation(r *load.Rows, w []byte) (used int, start bool, err
 			return 0, true, nil
 		}
 		if !d.o.StripOuterArray {
-			r.Reject(wantsStrip, w[:1])
+			d.reject(r, wantsStrip, w[:1])
 			return 0, false, doriserr.New(doriserr.DataQuality, "%s", wantsStrip)
 		}
 		d.array = afterOpen
@@ -255,11 +308,12 @@ func (d *Decoder) whole(r *load.Rows, b []byte) error {
 	}
 	switch {
 	case end == len(b) && inArray:
+		d.batch.Flush(r)
 		d.row.value(r, value{b, esc})
 	case end == len(b):
 		d.document(r, value{b, esc})
 	case b[0] == '{' || b[0] == '[' || b[0] == '"':
-		r.Reject(notJSON, b) // its end is known, so the next value is found
+		d.reject(r, notJSON, b) // its end is known, so the next value is found
 	default:
 		return damaged("expected a value")
 	}

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"dorisgo/block"
 	"dorisgo/load"
+	types "dorisgo/value"
 )
 
 // rowReader turns one value into one row.
@@ -16,13 +18,16 @@ type rowReader struct {
 	asWritten []bool
 	// order are the keys of the last object in their order: rows mostly repeat
 	// it, and comparing is cheaper than looking up.
-	order   []seen
+	order []seen
+	// blank is a row of missing values.
+	blank   []block.Cell
 	fields  [][]byte
 	escaped []bool
 	scratch []byte
 }
 
 type seen struct {
+	// key is as written, with quotes and a colon.
 	key   string
 	field int
 }
@@ -34,12 +39,13 @@ func newRowReader(m *load.Mapping, paths []Path) *rowReader {
 	n := m.Fields()
 	rr := &rowReader{
 		paths: paths, byName: make(map[string]int, n), asWritten: make([]bool, n),
-		fields: make([][]byte, n), escaped: make([]bool, n), scratch: make([]byte, 0, 64),
+		fields: make([][]byte, n), escaped: make([]bool, n), blank: make([]block.Cell, n),
 	}
 	for i := range n {
 		rr.byName[strings.ToLower(m.FieldName(i))] = i
 		t, _ := m.FieldType(i)
-		rr.asWritten[i] = t.IsVar()
+		rr.asWritten[i] = t.IsVar() || t.Kind == types.Boolean
+		rr.blank[i].Start = block.MissingCell
 	}
 	return rr
 }
@@ -104,8 +110,10 @@ func (rr *rowReader) object(r *load.Rows, b []byte) int {
 // lookup is the field of the n-th key of an object, or -1.
 func (rr *rowReader) lookup(n int, key value) int {
 	text := key.raw[1 : len(key.raw)-1]
-	if n < len(rr.order) && rr.order[n].key == string(text) {
-		return rr.order[n].field
+	if n < len(rr.order) {
+		if k := rr.order[n].key; k[1:len(k)-2] == string(text) {
+			return rr.order[n].field
+		}
 	}
 	name := text
 	if key.escaped {
@@ -125,9 +133,9 @@ func (rr *rowReader) lookup(n int, key value) int {
 	}
 	switch {
 	case n < len(rr.order):
-		rr.order[n] = seen{string(text), f}
+		rr.order[n] = seen{string(key.raw) + ":", f}
 	case n == len(rr.order) && n < maxOrder:
-		rr.order = append(rr.order, seen{string(text), f})
+		rr.order = append(rr.order, seen{string(key.raw) + ":", f})
 	}
 	return f
 }

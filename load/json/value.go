@@ -78,9 +78,7 @@ var special = func() (t [256]bool) {
 func (s scanner) str(i int) (end int, escaped bool) {
 	b := s.b
 	for i++; ; {
-		for i < len(b) && !special[b[i]] {
-			i++
-		}
+		i = plainEnd(b, i)
 		if i+1 >= len(b) {
 			if i < len(b) && b[i] == '"' {
 				return i + 1, escaped
