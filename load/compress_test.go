@@ -26,7 +26,7 @@ var bzip2Parts = map[string]string{
 }
 
 // pack makes one part of each type that the tests can write.
-func pack(t *testing.T, name, s string) string {
+func pack(t testing.TB, name, s string) string {
 	t.Helper()
 	var b bytes.Buffer
 	var w io.WriteCloser
@@ -124,7 +124,7 @@ func TestCheckCompression(t *testing.T) {
 
 // hadoop writes one group of s in the block form: blocks of at most size bytes,
 // 0 for a single one.
-func hadoop(t *testing.T, s string, size int, packBlock func([]byte) []byte) string {
+func hadoop(t testing.TB, s string, size int, packBlock func([]byte) []byte) string {
 	t.Helper()
 	out := binary.BigEndian.AppendUint32(nil, uint32(len(s)))
 	for len(s) > 0 {
@@ -141,7 +141,7 @@ func hadoop(t *testing.T, s string, size int, packBlock func([]byte) []byte) str
 }
 
 // packLZ4 writes raw blocks. What does not get shorter is one run of literals.
-func packLZ4(t *testing.T) func([]byte) []byte {
+func packLZ4(t testing.TB) func([]byte) []byte {
 	return func(p []byte) []byte {
 		dst := make([]byte, lz4.CompressBlockBound(len(p)))
 		n, err := lz4.CompressBlock(p, dst, nil)

@@ -27,6 +27,7 @@ type testCase struct {
 	want    []string
 	errors  []string
 	err     string
+	careful bool
 }
 
 func (tt *testCase) run(t testing.TB, sizes ...int) *loadtest.Result {
@@ -55,7 +56,9 @@ func (tt *testCase) run(t testing.TB, sizes ...int) *loadtest.Result {
 	}
 	in := load.NewInput(loadtest.Cut(tt.body, sizes...), int64(len(tt.body)), 0)
 	defer in.Close()
-	return loadtest.Run(t, m, NewDecoder(in, m, o), 1<<20, false)
+	d := NewDecoder(in, m, o)
+	d.careful = tt.careful
+	return loadtest.Run(t, m, d, 1<<20, false)
 }
 
 func TestDecode(t *testing.T) {
