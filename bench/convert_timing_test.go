@@ -41,7 +41,7 @@ func perCore(b *testing.B, used time.Duration, rows, bytes int) {
 // metaOf is the catalog's form of a workload's table.
 func metaOf(b *testing.B, t *Table) (*meta.Table, []value.Type) {
 	b.Helper()
-	m := loadtest.Table(b, t.definitions())
+	m := loadtest.Table(b, t.Definitions())
 	var types []value.Type
 	for _, c := range m.Columns {
 		types = append(types, c.Type)

@@ -76,16 +76,18 @@ func (t *Table) createDoris(db, name string, buckets int, interval time.Duration
 		props += fmt.Sprintf(`, "group_commit_interval_ms" = "%d"`, interval.Milliseconds())
 	}
 	return fmt.Sprintf("CREATE TABLE %s.%s (%s) ENGINE=OLAP DUPLICATE KEY(%s) DISTRIBUTED BY HASH(%s) BUCKETS %d PROPERTIES (%s)",
-		db, name, t.definitions(), t.names(t.keys), t.names(1), buckets, props)
+		db, name, t.Definitions(), t.names(t.keys), t.names(1), buckets, props)
 }
 
 // createMySQL is the CREATE TABLE for the server to compare with: InnoDB
 // without an index, which is the cheapest to insert into.
 func (t *Table) createMySQL(db, name string) string {
-	return fmt.Sprintf("CREATE TABLE %s.%s (%s) ENGINE=InnoDB", db, name, t.definitions())
+	return fmt.Sprintf("CREATE TABLE %s.%s (%s) ENGINE=InnoDB", db, name, t.Definitions())
 }
 
-func (t *Table) definitions() string {
+// Definitions are the columns as CREATE TABLE lists them, separated by a comma and a
+// blank.
+func (t *Table) Definitions() string {
 	var defs []string
 	for _, c := range t.columns {
 		defs = append(defs, c.name+" "+c.sql)
