@@ -21,7 +21,7 @@ func (rr *rowReader) quick(batch *load.Batch, w []byte) int {
 		return i + 1
 	}
 	for n := 0; ; n++ {
-		field := -1
+		var field int
 		if n < len(rr.order) && hasPrefix(w[min(i, len(w)):], rr.order[n].key) {
 			field = rr.order[n].field
 			i += len(rr.order[n].key)
@@ -32,39 +32,7 @@ func (rr *rowReader) quick(batch *load.Batch, w []byte) int {
 			break
 		}
 		var cell block.Cell
-		start := i
-		switch c := w[i]; {
-		case c == '"':
-			var escaped, ok bool
-			if i, escaped = s.str(i); i < 0 {
-				batch.Drop()
-				return -1
-			}
-			cell = block.Cell{Start: int32(base + start + 1), End: int32(base + i - 1)}
-			if escaped && field >= 0 {
-				if cell, ok = batch.Text(func(dst []byte) ([]byte, bool) { return unescape(dst, w[start:i]) }); !ok {
-					batch.Drop()
-					return -1
-				}
-			}
-		case c == 't' || c == 'f':
-			if i, _ = s.value(i, 1); i >= 0 && field >= 0 && !rr.asWritten[field] {
-				digit := one
-				if c == 'f' {
-					digit = zero
-				}
-				cell, _ = batch.Text(func(dst []byte) ([]byte, bool) { return append(dst, digit...), true })
-			} else {
-				cell = block.Cell{Start: int32(base + start), End: int32(base + i)}
-			}
-		default:
-			i, _ = s.value(i, 1)
-			cell = block.Cell{Start: int32(base + start), End: int32(base + i)}
-			if c == 'n' {
-				cell.Start = block.NullCell
-			}
-		}
-		if i < 0 {
+		if cell, i = rr.cell(batch, s, base, i, field); i < 0 {
 			break
 		}
 		if field >= 0 {
@@ -83,6 +51,39 @@ func (rr *rowReader) quick(batch *load.Batch, w []byte) int {
 	}
 	batch.Drop()
 	return -1
+}
+
+// cell is the value at i, which goes to a field, -1 for none; its end is -1 if
+// it is not valid or not whole.
+func (rr *rowReader) cell(batch *load.Batch, s scanner, base, i, field int) (c block.Cell, end int) {
+	first := s.b[i]
+	end, escaped := s.value(i, 1)
+	if end < 0 || field < 0 {
+		return c, end
+	}
+	var ok bool
+	switch first {
+	case '"':
+		if escaped {
+			if c, ok = batch.Text(func(dst []byte) ([]byte, bool) { return unescape(dst, s.b[i:end]) }); !ok {
+				return c, -1
+			}
+			return c, end
+		}
+		return block.Cell{Start: int32(base + i + 1), End: int32(base + end - 1)}, end
+	case 'n':
+		return block.Cell{Start: block.NullCell}, end
+	case 't', 'f':
+		if !rr.asWritten[field] {
+			digit := one
+			if first == 'f' {
+				digit = zero
+			}
+			c, _ = batch.Text(func(dst []byte) ([]byte, bool) { return append(dst, digit...), true })
+			return c, end
+		}
+	}
+	return block.Cell{Start: int32(base + i), End: int32(base + end)}, end
 }
 
 func hasPrefix(b []byte, prefix string) bool {
