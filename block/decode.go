@@ -127,6 +127,9 @@ func (c *Column) decodeFixed(src []byte, rows int, valid []byte) ([]byte, error)
 func (c *Column) decodeVar(src []byte, rows int, valid []byte) ([]byte, error) {
 	start := len(c.data)
 	c.offsets = slices.Grow(c.offsets, min(rows, len(src)))
+	if rows >= manyRows {
+		c.data = slices.Grow(c.data, varBytes(src, rows))
+	}
 	rest := src
 	for i := range rows {
 		n, after, ok := uvarint(rest)
@@ -149,6 +152,20 @@ func (c *Column) decodeVar(src []byte, rows int, valid []byte) ([]byte, error) {
 	}
 	c.addRows(rows, valid)
 	return rest, nil
+}
+
+// varBytes is the length in all of the values that src starts with.
+func varBytes(src []byte, rows int) int {
+	total := 0
+	for range rows {
+		n, after, ok := uvarint(src)
+		if !ok || n > uint64(len(after)) {
+			break
+		}
+		total += int(n)
+		src = after[n:]
+	}
+	return total
 }
 
 // dropTail undoes a decodeVar that has not counted its rows yet.

@@ -1,6 +1,9 @@
 package block
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // The flag byte of an encoded column (docs/format/block.md).
 const (
@@ -14,6 +17,9 @@ const (
 // out of proportion.
 const rowsPerByte = 8
 
+// manyRows is from how many rows on memory is asked for at once.
+const manyRows = 64
+
 // AppendEncoded appends the block's rows in the format of
 // docs/format/block.md. Types are not part of it: the reader knows them. One
 // block has one encoding.
@@ -25,6 +31,10 @@ func AppendEncoded(dst []byte, b *Block) []byte {
 	dst = binary.AppendUvarint(dst, uint64(rows))
 	if rows == 0 {
 		return dst
+	}
+	if rows >= manyRows {
+		// An offset takes no fewer bytes than the length that is written for it.
+		dst = slices.Grow(dst, b.Bytes()+2*len(b.cols))
 	}
 	spread := b.hasValues()
 	for i := range b.cols {
