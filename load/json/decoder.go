@@ -156,21 +156,14 @@ func (d *Decoder) nextLine(r *load.Rows) (n int, err error) {
 	}
 }
 
-// line reads the values of a line. The plain case of one object needs one pass.
+// line reads the values of a line.
 func (d *Decoder) line(r *load.Rows, line []byte) {
 	for i := skipBlanks(line, 0); i < len(line); i = skipBlanks(line, i) {
-		if line[i] == '{' && d.o.Root == nil && !d.o.StripOuterArray && d.o.Paths == nil {
-			end := d.quick(r, line[i:])
-			if end < 0 {
-				d.batch.Flush(r)
-				end = d.row.object(r, line[i:])
+		if line[i] == '{' && d.o.Root == nil && !d.o.StripOuterArray {
+			if end := d.quick(r, line[i:]); end >= 0 {
+				i += end
+				continue
 			}
-			if end < 0 {
-				d.reject(r, notJSON, line[i:])
-				return
-			}
-			i += end
-			continue
 		}
 		s := scanner{line}
 		end, esc := s.value(i, 0)
@@ -241,7 +234,7 @@ func (d *Decoder) nextValue(r *load.Rows) (n int, err error) {
 				d.in.Advance(used)
 				continue
 			}
-			if w[0] == '{' && d.o.Paths == nil && (d.array != outside || d.o.Root == nil && !d.o.StripOuterArray) {
+			if w[0] == '{' && (d.array != outside || d.o.Root == nil && !d.o.StripOuterArray) {
 				if end := d.quick(r, w); end >= 0 {
 					if d.array != outside {
 						d.array = afterElement

@@ -28,7 +28,7 @@ func FuzzDecode(f *testing.F) {
 			tt.root = "$.a"
 		}
 		if form&8 != 0 && tt.table == "" {
-			tt.paths = `["$.b[1].id","$.s","$['n']"]`
+			tt.paths = []string{`["$.b[1].id","$.s","$['n']"]`, `["$.id","$.a.b","$.a"]`, `["$","$[0]","$.n"]`}[cut%3]
 		}
 		whole := tt.run(t, 0)
 		careful := tt

@@ -18,7 +18,7 @@ func (rr *rowReader) quick(batch *load.Batch, w []byte) int {
 	s := scanner{w}
 	i := skipBlanks(w, 1)
 	if i < len(w) && w[i] == '}' {
-		return i + 1
+		return rr.whole(row, base, i+1)
 	}
 	for n := 0; ; n++ {
 		var field int
@@ -31,18 +31,16 @@ func (rr *rowReader) quick(batch *load.Batch, w []byte) int {
 		if i = skipBlanks(w, i); i >= len(w) {
 			break
 		}
-		var cell block.Cell
-		if cell, i = rr.cell(batch, s, base, i, field); i < 0 {
+		start := i
+		var escaped bool
+		if i, escaped = s.value(i, 1); i < 0 || field >= 0 && !rr.set(batch, row, w, base, value{w[start:i], escaped}, field) {
 			break
-		}
-		if field >= 0 {
-			row[field] = cell
 		}
 		if i = skipBlanks(w, i); i >= len(w) {
 			break
 		}
 		if w[i] == '}' {
-			return i + 1
+			return rr.whole(row, base, i+1)
 		}
 		if w[i] != ',' {
 			break
@@ -53,37 +51,52 @@ func (rr *rowReader) quick(batch *load.Batch, w []byte) int {
 	return -1
 }
 
-// cell is the value at i, which goes to a field, -1 for none; its end is -1 if
-// it is not valid or not whole.
-func (rr *rowReader) cell(batch *load.Batch, s scanner, base, i, field int) (c block.Cell, end int) {
-	first := s.b[i]
-	end, escaped := s.value(i, 1)
-	if end < 0 || field < 0 {
-		return c, end
+// set fills in what the value of a key means for the row; false if the value
+// has half of a surrogate pair. base is where w lies in the batch's text.
+func (rr *rowReader) set(batch *load.Batch, row []block.Cell, w []byte, base int, v value, field int) (ok bool) {
+	if rr.paths == nil {
+		row[field], ok = rr.cell(batch, base+cap(w)-cap(v.raw), v, field)
+		return ok
 	}
-	var ok bool
-	switch first {
-	case '"':
-		if escaped {
-			if c, ok = batch.Text(func(dst []byte) ([]byte, bool) { return unescape(dst, s.b[i:end]) }); !ok {
-				return c, -1
+	for _, p := range rr.byKey[field] {
+		row[p.field].Start = block.MissingCell
+		if found, ok := p.rest.find(v); ok {
+			if row[p.field], ok = rr.cell(batch, base+cap(w)-cap(found.raw), found, p.field); !ok {
+				return false
 			}
-			return c, end
 		}
-		return block.Cell{Start: int32(base + i + 1), End: int32(base + end - 1)}, end
+	}
+	return true
+}
+
+// cell is a value at an offset of the batch's text as the cell of a field.
+func (rr *rowReader) cell(batch *load.Batch, at int, v value, field int) (c block.Cell, ok bool) {
+	switch first := v.raw[0]; first {
+	case '"':
+		if v.escaped {
+			return batch.Text(func(dst []byte) ([]byte, bool) { return unescape(dst, v.raw) })
+		}
+		return block.Cell{Start: int32(at + 1), End: int32(at + len(v.raw) - 1)}, true
 	case 'n':
-		return block.Cell{Start: block.NullCell}, end
+		return block.Cell{Start: block.NullCell}, true
 	case 't', 'f':
 		if !rr.asWritten[field] {
 			digit := one
 			if first == 'f' {
 				digit = zero
 			}
-			c, _ = batch.Text(func(dst []byte) ([]byte, bool) { return append(dst, digit...), true })
-			return c, end
+			return batch.Text(func(dst []byte) ([]byte, bool) { return append(dst, digit...), true })
 		}
 	}
-	return block.Cell{Start: int32(base + i), End: int32(base + end)}, end
+	return block.Cell{Start: int32(at), End: int32(at + len(v.raw))}, true
+}
+
+// whole fills in the fields that are the object itself, which ends at end.
+func (rr *rowReader) whole(row []block.Cell, base, end int) int {
+	for _, f := range rr.wholes {
+		row[f] = block.Cell{Start: int32(base), End: int32(base + end)}
+	}
+	return end
 }
 
 func hasPrefix(b []byte, prefix string) bool {

@@ -14,6 +14,10 @@ import (
 type rowReader struct {
 	paths  []Path
 	byName map[string]int
+	// With paths, the numbers of byName and order are those of byKey: what paths
+	// that start at a key go on to. wholes are the fields of paths without steps.
+	byKey  [][]pathEnd
+	wholes []int
 	// asWritten are the fields whose columns take true and false as text.
 	asWritten []bool
 	// order are the keys of the last object in their order: rows mostly repeat
@@ -24,6 +28,12 @@ type rowReader struct {
 	fields  [][]byte
 	escaped []bool
 	scratch []byte
+}
+
+// pathEnd is a field and the steps to it after the first.
+type pathEnd struct {
+	field int
+	rest  Path
 }
 
 type seen struct {
@@ -42,10 +52,26 @@ func newRowReader(m *load.Mapping, paths []Path) *rowReader {
 		fields: make([][]byte, n), escaped: make([]bool, n), blank: make([]block.Cell, n),
 	}
 	for i := range n {
-		rr.byName[strings.ToLower(m.FieldName(i))] = i
+		if paths == nil {
+			rr.byName[strings.ToLower(m.FieldName(i))] = i
+		}
 		t, _ := m.FieldType(i)
 		rr.asWritten[i] = t.IsVar() || t.Kind == types.Boolean
 		rr.blank[i].Start = block.MissingCell
+	}
+	for i, p := range paths {
+		switch {
+		case len(p) == 0:
+			rr.wholes = append(rr.wholes, i)
+		case p[0].key != nil:
+			k, ok := rr.byName[string(p[0].key)]
+			if !ok {
+				k = len(rr.byKey)
+				rr.byName[string(p[0].key)] = k
+				rr.byKey = append(rr.byKey, nil)
+			}
+			rr.byKey[k] = append(rr.byKey[k], pathEnd{i, p[1:]})
+		}
 	}
 	return rr
 }
@@ -107,7 +133,8 @@ func (rr *rowReader) object(r *load.Rows, b []byte) int {
 	}
 }
 
-// lookup is the field of the n-th key of an object, or -1.
+// lookup is the field of the n-th key of an object, or -1. Names match without
+// case, keys in paths in their exact case.
 func (rr *rowReader) lookup(n int, key value) int {
 	text := key.raw[1 : len(key.raw)-1]
 	if n < len(rr.order) {
@@ -125,7 +152,7 @@ func (rr *rowReader) lookup(n int, key value) int {
 	f, ok := rr.byName[string(name)]
 	if !ok {
 		f = -1
-		if bytes.ContainsFunc(name, func(c rune) bool { return 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf }) {
+		if rr.paths == nil && bytes.ContainsFunc(name, func(c rune) bool { return 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf }) {
 			if g, ok := rr.byName[strings.ToLower(string(name))]; ok {
 				f = g
 			}
