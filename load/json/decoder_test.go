@@ -137,8 +137,8 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			name: "paths that share a key, and the last of repeated keys", paths: `["$.a.x","$.a.y","$.a.x"]`,
-			body: `{"a":{"x":1,"y":"p"}}` + "\n" + `{"a":{"x":1},"a":{"x":2,"y":"q"}}` + "\n" + `{"a":{"x":3,"y":"r"},"a":{"x":4,"x":5}}` + "\n" + `{"\u0061":{"x":6}}` + "\n" + `{"A":{"x":7}}`,
-			want: []string{"1 | p | 1", "2 | q | 2", "5 | NULL | 5", "6 | NULL | 6"},
+			body:   `{"a":{"x":1,"y":"p"}}` + "\n" + `{"a":{"x":1},"a":{"x":2,"y":"q"}}` + "\n" + `{"a":{"x":3,"y":"r"},"a":{"x":4,"x":5}}` + "\n" + `{"\u0061":{"x":6}}` + "\n" + `{"A":{"x":7}}`,
+			want:   []string{"1 | p | 1", "2 | q | 2", "5 | NULL | 5", "6 | NULL | 6"},
 			errors: []string{`column_name[id], null value for not null column, type=INT <- "{\"A\":{\"x\":7}}"`},
 		},
 		{
