@@ -24,5 +24,9 @@
 // is NOT NULL; in strict mode its row is filtered. Text that is not UTF-8
 // always filters its row.
 //
-// Start reading at mapping.go, then rows.go.
+// Rows that need no second look are collected in a Batch and converted column by
+// column; a batch in which a row is to be filtered is done again row by row, so
+// that there is one place that decides and words.
+//
+// Start reading at mapping.go, then rows.go, then batch.go.
 package load

@@ -95,6 +95,23 @@ func (c *cutter) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// Repeat reads text n times over, without holding it as often.
+func Repeat(text string, n int) io.Reader {
+	const atOnce = 1000
+	return io.LimitReader(&repeater{text: strings.Repeat(text, min(n, atOnce))}, int64(len(text)*n))
+}
+
+type repeater struct {
+	text string
+	at   int
+}
+
+func (r *repeater) Read(p []byte) (int, error) {
+	n := copy(p, r.text[r.at:])
+	r.at = (r.at + n) % len(r.text)
+	return n, nil
+}
+
 // Result is what a body became.
 type Result struct {
 	// Rows are the rows as text: values separated by " | ", NULL as NULL.
