@@ -56,8 +56,8 @@ func compareReaders(b *testing.B, table *bench.Table, form string) {
 	}
 	rate := func(used time.Duration) float64 { return float64(size) * float64(b.N) / 1e6 / used.Seconds() }
 	b.ReportMetric(rate(ours), "MB/cpu-s")
-	b.ReportMetric(rate(theirs), "DuckDB-MB/cpu-s")
-	b.ReportMetric(theirs.Seconds()/ours.Seconds(), "times")
+	b.ReportMetric(rate(theirs), "DuckDB_MB/cpu-s")
+	b.ReportMetric(theirs.Seconds()/ours.Seconds(), "times_DuckDB")
 }
 
 func processTime(b *testing.B) time.Duration {

@@ -59,6 +59,12 @@ func shortDigits(b []byte, start, end int) (v uint64, ok bool) {
 
 // ShortInteger reads an optional minus and 1 to 16 digits.
 func ShortInteger(b []byte, start, end int) (v int64, ok bool) {
+	// The commonest numbers take one word and no more calls.
+	if n := end - start; n >= 1 && n <= 8 && end >= 8 {
+		if m, ok := digits8(lastWord(b, end, n)); ok {
+			return int64(m), true
+		}
+	}
 	if start >= end {
 		return 0, false
 	}
