@@ -58,7 +58,7 @@ type BE struct {
 	CommitRPC     Int  `key:"txn_commit_rpc_timeout_ms" default:"180000" range:"1000..3600000" doc:"time for one question to a frontend about a commit, in milliseconds"`
 	RecordLoads   Bool `key:"enable_stream_load_record" default:"true" mutable:"true" doc:"remember finished Stream Loads for SHOW STREAM LOAD"`
 	RecordNum     Int  `key:"max_stream_load_record_size" default:"5000" range:"1..1000000" doc:"finished Stream Loads that are remembered, in memory, the newest ones"`
-	LineBytes     Int  `key:"csv_max_line_bytes" default:"104857600" range:"1024..2147483647" mutable:"true" doc:"longest line of a CSV body, in bytes"`
+	LineBytes     Int  `key:"csv_max_line_bytes" default:"104857600" range:"1024..1073741824" mutable:"true" doc:"longest line of a CSV body, in bytes"`
 
 	_ struct{} `section:"Queries"`
 

@@ -14,6 +14,9 @@ const (
 	smallest   = 512
 	// DefaultMaxRow is the longest row (CSV record, JSON value) in bytes.
 	DefaultMaxRow = 64 << 20
+	// maxWindow bounds the longest row whatever is asked for: cells of a Batch
+	// have 31 bits.
+	maxWindow = 1 << 30
 )
 
 var bom = []byte{0xEF, 0xBB, 0xBF}
@@ -41,7 +44,7 @@ func NewInput(r io.Reader, hint int64, maxRow int) *Input {
 	if maxRow <= 0 {
 		maxRow = DefaultMaxRow
 	}
-	in := &Input{r: r, maxRow: maxRow}
+	in := &Input{r: r, maxRow: min(maxRow, maxWindow)}
 	if hint >= 0 && hint < windowSize/2 {
 		in.buf = make([]byte, max(smallest, int(hint)+1))
 	} else {
