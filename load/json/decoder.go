@@ -76,7 +76,7 @@ func (d *Decoder) Decode(r *load.Rows, maxBytes int) error {
 		}
 		d.started = true
 	}
-	d.batch = load.NewBatch(len(d.row.fields))
+	d.batch = load.NewBatch(len(d.row.blank))
 	err := d.decode(r, maxBytes)
 	d.batch.Flush(r)
 	d.batch.Release()

@@ -99,8 +99,8 @@ func (rr *rowReader) whole(row []block.Cell, base, end int) int {
 	return end
 }
 
-func hasPrefix(b []byte, prefix string) bool {
-	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
+func hasPrefix(b, prefix []byte) bool {
+	return len(b) >= len(prefix) && string(b[:len(prefix)]) == string(prefix)
 }
 
 // key reads the n-th key of an object and the colon behind it.

@@ -13,7 +13,7 @@ import (
 // rowReader turns one value into one row.
 type rowReader struct {
 	paths  []Path
-	byName map[string]int
+	byName names
 	// With paths, the numbers of byName and order are those of byKey: what paths
 	// that start at a key go on to. wholes are the fields of paths without steps.
 	byKey  [][]pathEnd
@@ -23,6 +23,8 @@ type rowReader struct {
 	// order are the keys of the last object in their order: rows mostly repeat
 	// it, and comparing is cheaper than looking up.
 	order []seen
+	// kept is where the bytes of their keys go.
+	kept []byte
 	// blank is a row of missing values.
 	blank   []block.Cell
 	fields  [][]byte
@@ -38,7 +40,7 @@ type pathEnd struct {
 
 type seen struct {
 	// key is as written, with quotes and a colon.
-	key   string
+	key   []byte
 	field int
 }
 
@@ -48,12 +50,12 @@ const maxOrder = 1024
 func newRowReader(m *load.Mapping, paths []Path) *rowReader {
 	n := m.Fields()
 	rr := &rowReader{
-		paths: paths, byName: make(map[string]int, n), asWritten: make([]bool, n),
-		fields: make([][]byte, n), escaped: make([]bool, n), blank: make([]block.Cell, n),
+		paths: paths, byName: newNames(n), asWritten: make([]bool, n),
+		blank: make([]block.Cell, n), order: make([]seen, 0, n),
 	}
 	for i := range n {
 		if paths == nil {
-			rr.byName[strings.ToLower(m.FieldName(i))] = i
+			rr.byName.add(strings.ToLower(m.FieldName(i)), i)
 		}
 		t, _ := m.FieldType(i)
 		rr.asWritten[i] = t.IsVar() || t.Kind == types.Boolean
@@ -64,10 +66,10 @@ func newRowReader(m *load.Mapping, paths []Path) *rowReader {
 		case len(p) == 0:
 			rr.wholes = append(rr.wholes, i)
 		case p[0].key != nil:
-			k, ok := rr.byName[string(p[0].key)]
+			k, ok := rr.byName.find(p[0].key)
 			if !ok {
 				k = len(rr.byKey)
-				rr.byName[string(p[0].key)] = k
+				rr.byName.add(string(p[0].key), k)
 				rr.byKey = append(rr.byKey, nil)
 			}
 			rr.byKey[k] = append(rr.byKey[k], pathEnd{i, p[1:]})
@@ -77,6 +79,9 @@ func newRowReader(m *load.Mapping, paths []Path) *rowReader {
 }
 
 func (rr *rowReader) reset() {
+	if rr.fields == nil {
+		rr.fields, rr.escaped = make([][]byte, len(rr.blank)), make([]bool, len(rr.blank))
+	}
 	for i := range rr.fields {
 		rr.fields[i] = load.Missing
 	}
@@ -138,7 +143,7 @@ func (rr *rowReader) object(r *load.Rows, b []byte) int {
 func (rr *rowReader) lookup(n int, key value) int {
 	text := key.raw[1 : len(key.raw)-1]
 	if n < len(rr.order) {
-		if k := rr.order[n].key; k[1:len(k)-2] == string(text) {
+		if k := rr.order[n].key; string(k[1:len(k)-2]) == string(text) {
 			return rr.order[n].field
 		}
 	}
@@ -149,22 +154,33 @@ func (rr *rowReader) lookup(n int, key value) int {
 			return -1
 		}
 	}
-	f, ok := rr.byName[string(name)]
+	f, ok := rr.byName.find(name)
 	if !ok {
 		f = -1
 		if rr.paths == nil && bytes.ContainsFunc(name, func(c rune) bool { return 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf }) {
-			if g, ok := rr.byName[strings.ToLower(string(name))]; ok {
+			if g, ok := rr.byName.find(bytes.ToLower(name)); ok {
 				f = g
 			}
 		}
 	}
 	switch {
 	case n < len(rr.order):
-		rr.order[n] = seen{string(key.raw) + ":", f}
+		rr.order[n] = seen{rr.keep(key.raw), f}
 	case n == len(rr.order) && n < maxOrder:
-		rr.order = append(rr.order, seen{string(key.raw) + ":", f})
+		rr.order = append(rr.order, seen{rr.keep(key.raw), f})
 	}
 	return f
+}
+
+// keep copies a key, with a colon. Keys share memory; one that another order of
+// keys replaces is lost until the next piece of it.
+func (rr *rowReader) keep(key []byte) []byte {
+	if cap(rr.kept)-len(rr.kept) <= len(key) {
+		rr.kept = make([]byte, 0, max(24*len(rr.blank), len(key)+1))
+	}
+	n := len(rr.kept)
+	rr.kept = append(append(rr.kept, key...), ':')
+	return rr.kept[n:len(rr.kept):len(rr.kept)]
 }
 
 // append turns the fields' values into text and hands the row on.
