@@ -136,12 +136,27 @@ func (b *Batch) oneByOne(r *Rows) {
 // appendBatch converts the rows column by column if each of them becomes a row
 // of the block; otherwise it leaves no trace and returns false.
 func (r *Rows) appendBatch(batch *Batch) bool {
-	if r.o.StopEarly && r.firstBad > 0 {
+	switch {
+	case r.o.StopEarly && r.firstBad > 0:
 		return false // rows are counted one by one until the load stops
+	case r.stage != nil:
+		return r.stageBatch(batch)
+	case !r.convertBatch(r.b, batch):
+		return false
 	}
-	b, at, n := r.b, r.b.Rows(), batch.Rows()
+	n := batch.Rows()
+	r.b.EndRows(n)
+	r.counts.Total += int64(n)
+	r.counts.Loaded += int64(n)
+	return true
+}
+
+// convertBatch is convert for all rows of a batch: it appends their values to b,
+// or nothing if one of them is to be filtered.
+func (r *Rows) convertBatch(b *block.Block, batch *Batch) bool {
+	at, n := b.Rows(), batch.Rows()
 	for _, t := range r.m.targets {
-		if !r.appendField(&batch.cells, t, n) {
+		if !r.appendField(b, &batch.cells, t, n) {
 			b.Truncate(at)
 			return false
 		}
@@ -149,23 +164,20 @@ func (r *Rows) appendBatch(batch *Batch) bool {
 	for _, f := range r.m.fills {
 		c := b.Col(f.col)
 		for range n {
-			if f.null {
+			if f.from == nil {
 				c.AppendNull()
 			} else {
-				c.AppendFrom(r.m.templates.Col(f.col), 0)
+				c.AppendFrom(f.from, 0)
 			}
 		}
 	}
-	b.EndRows(n)
-	r.counts.Total += int64(n)
-	r.counts.Loaded += int64(n)
 	return true
 }
 
 // appendField converts one field of all rows; false if one of them is to be
 // filtered.
-func (r *Rows) appendField(cs *block.Cells, t target, n int) bool {
-	c := r.b.Col(t.col)
+func (r *Rows) appendField(b *block.Block, cs *block.Cells, t target, n int) bool {
+	c := b.Col(t.col)
 	for i := 0; ; i++ {
 		if i = c.AppendCells(cs, t.field, i, n, &r.opts); i == n {
 			return true
@@ -179,10 +191,42 @@ func (r *Rows) appendField(cs *block.Cells, t target, n int) bool {
 		}
 		f := cs.Field(cell)
 		if err := c.AppendText(f, &r.opts); err != nil {
-			if _, bad := r.refused(t.col, f, err); bad {
+			if _, bad := r.refused(t.col, f, err, r.m.strict); bad {
 				return false
 			}
 			c.AppendNull()
 		}
 	}
+}
+
+// stageBatch is stageRow for all rows of a batch; false, and no trace, if one of
+// them needs a look of its own.
+func (r *Rows) stageBatch(batch *Batch) bool {
+	s, cs, n := r.stage, &batch.cells, batch.Rows()
+	if !cs.Valid || n > MaxBatch {
+		return false
+	}
+	if len(s.rows)+n > MaxBatch && r.Flush() != nil {
+		return true // the load has failed, as Stopped tells
+	}
+	if !r.convertBatch(s.cols, batch) {
+		return false
+	}
+	s.cols.EndRows(n)
+	for i, f := range r.m.steps[0].prog.Sources {
+		c := s.in.Col(i)
+		for row := range n {
+			if cell := cs.At[row*cs.Stride+f]; cell.Start <= block.MissingCell {
+				c.AppendNull()
+			} else {
+				c.AppendBytes(cs.Field(cell))
+			}
+		}
+	}
+	s.in.EndRows(n)
+	for _, l := range batch.lines {
+		s.note(stagedRow{}, cs.Text[l.Start:l.End])
+	}
+	r.flushFull()
+	return true
 }

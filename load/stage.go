@@ -95,13 +95,22 @@ func (r *Rows) appendNulls(b *block.Block) {
 }
 
 func (r *Rows) staged(row stagedRow, line []byte) {
-	s := r.stage
+	r.stage.note(row, line)
+	r.flushFull()
+}
+
+// note adds a row whose values are there.
+func (s *stage) note(row stagedRow, line []byte) {
 	if len(line) > maxErrorLine {
 		line = value.TruncateUTF8(line, maxErrorLine)
 	}
 	s.lines = append(s.lines, line...)
 	row.end = len(s.lines)
 	s.rows = append(s.rows, row)
+}
+
+func (r *Rows) flushFull() {
+	s := r.stage
 	if len(s.rows) >= MaxBatch || s.in.Bytes() >= stageBytes || s.cols.Bytes() >= stageBytes {
 		// Its error is told by Stopped, which decoders ask after every row.
 		_ = r.Flush()
