@@ -18,6 +18,25 @@ var fuzzTables = []string{
 	`id INT NOT NULL DEFAULT "7", f FLOAT, g DOUBLE, l LARGEINT, b BOOLEAN, v VARCHAR(5) NOT NULL, j JSON`,
 }
 
+// fuzzExpressions choose and derive.
+var fuzzExpressions = loadtest.Fake{Exprs: map[string]loadtest.Expr{
+	"twice(tmp)": {Uses: []string{"tmp"}, Eval: func(in []*string) *string { return ifText(in[0], func(s string) string { return s + s }) }},
+	"odd(n)": {Uses: []string{"n"}, Eval: func(in []*string) *string {
+		return ifText(in[0], func(s string) string { return truth(s[len(s)-1]&1 == 1) })
+	}},
+	"is_null(tmp)": {Uses: []string{"tmp"}, Eval: func(in []*string) *string { s := truth(in[0] == nil); return &s }},
+}}
+
+func ifText(s *string, f func(string) string) *string {
+	if s == nil {
+		return nil
+	}
+	out := f(*s)
+	return &out
+}
+
+func truth(b bool) string { return map[bool]string{true: "1", false: "0"}[b] }
+
 // FuzzDecode: any cut of the bytes and the row by row way give the same rows,
 // errors and counters, which add up, and nothing panics.
 func FuzzDecode(f *testing.F) {
@@ -31,7 +50,15 @@ func FuzzDecode(f *testing.F) {
 		if enclose == 0 && escape%16 == 1 {
 			enclose = '"'
 		}
-		m, err := load.NewMapping(loadtest.Table(t, fuzzTables[form>>3%4]), load.MappingOptions{Strict: form&4 != 0, Now: loadtest.Now, Location: time.UTC})
+		mapping := load.MappingOptions{Strict: form&4 != 0, Now: loadtest.Now, Location: time.UTC}
+		if form>>3%4 == 0 && cut%2 == 1 {
+			mapping.Columns, mapping.Derived = []string{"id", "tmp", "n"}, []load.Derived{{Column: "s", Expr: "twice(tmp)"}}
+			mapping.Where, mapping.Filter, mapping.Compile = "odd(n)", "is_null(tmp)", fuzzExpressions.Compile
+			if cut%4 == 1 {
+				mapping.Filter = ""
+			}
+		}
+		m, err := load.NewMapping(loadtest.Table(t, fuzzTables[form>>3%4]), mapping)
 		if err != nil {
 			t.Fatal(err)
 		}
