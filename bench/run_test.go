@@ -57,10 +57,13 @@ func TestRun(t *testing.T) {
 func TestRunCountsRefusals(t *testing.T) {
 	f := &fake{refuse: 3}
 	_, be := f.serveHTTP(t)
+	// Long enough for a statement on a machine that is busy with other tests.
+	o := brief
+	o.Duration = 500 * time.Millisecond
 	for _, p := range []string{Text, Prepared, StreamLoad} {
 		f.rows.Store(0)
 		c := Case{Table: Tables[0], Mode: Async, Protocol: p, Connections: 4, Rows: 2}
-		r, err := Run(t.Context(), Target{Name: "fake", Doris: true, Login: Login{Addr: f.serve(t), User: "root"}, HTTP: be}, c, brief)
+		r, err := Run(t.Context(), Target{Name: "fake", Doris: true, Login: Login{Addr: f.serve(t), User: "root"}, HTTP: be}, c, o)
 		if err != nil {
 			t.Fatal(err)
 		}
