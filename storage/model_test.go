@@ -24,6 +24,8 @@ type model struct {
 	txn int64
 	// pending are the transactions that are written and not decided.
 	pending map[int64][]storage.PendingRowset
+	// values are the rows of every rowset.
+	values map[storage.RowsetID][]int64
 	// versions[v-2] are the rows of version v, by tablet.
 	versions []map[int64][]int64
 	txns     []storage.Publish
@@ -55,26 +57,33 @@ func (m *model) must(err error) {
 
 func (m *model) last() int64 { return int64(len(m.versions)) + 1 }
 
+// write gives a transaction its rowsets, in one call or, as a load that comes as
+// a stream, in several.
 func (m *model) write() {
 	m.txn++
-	var rowsets []storage.PendingRowset
-	for i, tablet := range modelTablets {
-		if m.dropped[tablet] {
-			continue
+	for part := range int64(rapid.SampledFrom([]int{1, 1, 1, 2, 4}).Draw(m.t, "parts")) {
+		var rowsets []storage.PendingRowset
+		for i, tablet := range modelTablets {
+			if m.dropped[tablet] {
+				continue
+			}
+			n := m.txn*100 + 10*part + int64(i)
+			switch rapid.IntRange(0, 5).Draw(m.t, "rowset") {
+			case 0, 1, 2:
+				rowsets = append(rowsets, rows(n, m.txn, tablet, n, -n))
+				m.values[id(n)] = []int64{n, -n}
+			case 3:
+				rowsets = append(rowsets, many(n, m.txn, tablet, n*1000))
+				for i := range int64(200) {
+					m.values[id(n)] = append(m.values[id(n)], n*1000+i)
+				}
+			}
 		}
-		n := m.txn*100 + int64(i)
-		switch rapid.IntRange(0, 5).Draw(m.t, "rowset") {
-		case 0, 1, 2:
-			rowsets = append(rowsets, rows(n, m.txn, tablet, n, -n))
-		case 3:
-			rowsets = append(rowsets, many(n, m.txn, tablet, n*1000))
+		if len(rowsets) > 0 {
+			m.must(m.e.WritePending(m.t.Context(), m.txn, 1, rowsets))
+			m.pending[m.txn] = append(m.pending[m.txn], rowsets...)
 		}
 	}
-	if len(rowsets) == 0 {
-		return
-	}
-	m.must(m.e.WritePending(m.t.Context(), m.txn, 1, rowsets))
-	m.pending[m.txn] = rowsets
 }
 
 // decide publishes or aborts one of the pending transactions.
@@ -99,14 +108,7 @@ func (m *model) decide() {
 	m.must(m.e.Publish(m.t.Context(), p))
 	brought := map[int64][]int64{}
 	for _, rs := range rowsets {
-		b := []int64{rs.TxnID*100 + rs.TabletID - 11, -(rs.TxnID*100 + rs.TabletID - 11)}
-		if rs.Rows == 200 {
-			b = nil
-			for i := range int64(200) {
-				b = append(b, (rs.TxnID*100+rs.TabletID-11)*1000+i)
-			}
-		}
-		brought[rs.TabletID] = b
+		brought[rs.TabletID] = append(brought[rs.TabletID], m.values[rs.ID]...)
 	}
 	m.versions, m.txns = append(m.versions, brought), append(m.txns, p)
 }
@@ -241,7 +243,7 @@ func (m *model) check() {
 // TestModel runs random calls against the engine and the model.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &model{t: t, c: newClock(), pending: map[int64][]storage.PendingRowset{}, dropped: map[int64]bool{}}
+		m := &model{t: t, c: newClock(), pending: map[int64][]storage.PendingRowset{}, values: map[storage.RowsetID][]int64{}, dropped: map[int64]bool{}}
 		m.o.Roots = []storage.Root{{Path: "/r1"}, {Path: "/r2"}}[:rapid.IntRange(1, 2).Draw(t, "roots")]
 		m.start(vfs.NewCrashableMem())
 		defer func() {

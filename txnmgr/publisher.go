@@ -213,7 +213,7 @@ func (p *publisher) collect(s *meta.State, partition int64, o *order) (whole boo
 			v := &bepb.PublishVersion{TxnId: tx.ID, PartitionId: partition, Version: pc.Version}
 			for k := range pc.Tablets {
 				if tc := &pc.Tablets[k]; mine[tc.TabletID] {
-					v.Tablets = append(v.Tablets, &bepb.PublishTablet{TabletId: tc.TabletID, RowsetId: tc.RowsetID[:]})
+					v.Tablets = append(v.Tablets, &bepb.PublishTablet{TabletId: tc.TabletID, RowsetId: tc.RowsetID[:], Parts: tc.Parts})
 				}
 			}
 			o.request.Versions = append(o.request.Versions, v)

@@ -20,13 +20,34 @@ type received struct {
 	announced bool
 	limit     int64
 	tooLarge  func(n int64) error
-	bytes     int64
-	spent     time.Duration
-	touched   bool
-	ended     bool
+	// interrupt ends a Read that waits for the sender, after a while.
+	interrupt func()
+	// ctx ends the reading; nil while nobody watches it.
+	ctx     context.Context
+	bytes   int64
+	spent   time.Duration
+	touched bool
+	ended   bool
+}
+
+// watch lets ctx end the reading until stop is called.
+func (r *received) watch(ctx context.Context) (stop func()) {
+	r.ctx = ctx
+	undo := context.AfterFunc(ctx, func() {
+		if r.interrupt != nil {
+			r.interrupt()
+		}
+	})
+	return func() {
+		r.ctx = nil
+		undo()
+	}
 }
 
 func (r *received) Read(p []byte) (int, error) {
+	if r.ctx != nil && r.ctx.Err() != nil {
+		return 0, r.ctx.Err()
+	}
 	r.touched = true
 	start := time.Now()
 	n, err := r.r.Read(p)
@@ -47,24 +68,27 @@ func (r *received) Read(p []byte) (int, error) {
 
 // source turns a body into blocks. It implements Blocks.
 type source struct {
-	in      *load.Input
-	dec     load.Decoder
-	rows    *load.Rows
-	unpack  io.Closer
-	size    int
-	ratio   float64
-	enforce func(load.Counts) bool
+	body   *received
+	in     *load.Input
+	dec    load.Decoder
+	rows   *load.Rows
+	unpack io.Closer
+	// size is the largest block of a stream, least the one that is made however
+	// short the memory is, in bytes.
+	size, least int
+	share       *share
+	ratio       float64
+	enforce     func(load.Counts) bool
 	// first is a block that was collected before the rest became a stream.
-	first *block.Block
-	// onSecond is called when the block after the first is asked for.
-	onSecond func()
-	done     bool
-	tooMany  func(firstError string) error
+	first   *block.Block
+	done    bool
+	tooMany func(firstError string) error
 }
 
 // newSource makes the decoder of a load's headers for a body.
-func newSource(h *head, m *load.Mapping, body io.Reader, length int64, l Limits, rows load.RowOptions) (*source, error) {
-	s := &source{size: l.BlockBytes, ratio: h.ratio}
+func newSource(h *head, m *load.Mapping, from *received, sh *share, length int64, l Limits, rows load.RowOptions) (*source, error) {
+	s := &source{body: from, share: sh, size: l.BlockBytes, least: min(firstStep(length), l.BlockBytes), ratio: h.ratio}
+	var body io.Reader = from
 	hint := length
 	if h.compress != "" {
 		hint = -1
@@ -117,40 +141,58 @@ func (s *source) verdict() error {
 	return nil
 }
 
-// Next implements Blocks.
+// Next implements Blocks. The block before is the caller's to account for by
+// now.
 func (s *source) Next(ctx context.Context) (*block.Block, error) {
 	if b := s.first; b != nil {
 		s.first = nil
 		return b, nil
 	}
-	if s.onSecond != nil {
-		s.onSecond()
-		s.onSecond = nil
+	if !s.done {
+		b, err := s.part(ctx)
+		if err != nil || b.Rows() > 0 {
+			return b, err
+		}
 	}
-	for {
-		if err := ctx.Err(); err != nil {
+	if err := s.verdict(); err != nil {
+		return nil, err
+	}
+	return nil, io.EOF
+}
+
+// part decodes the next block of a stream. While memory is short it stays
+// small, so that a sender who takes his time holds little.
+func (s *source) part(ctx context.Context) (*block.Block, error) {
+	defer s.body.watch(ctx)()
+	s.share.shrink(int64(s.least))
+	if err := s.share.grow(ctx, int64(s.least)); err != nil {
+		return nil, err
+	}
+	b := block.New(s.rows.Mapping().Types())
+	for limit := s.least; ; {
+		if err := s.fill(b, limit); s.done {
+			return b, nil
+		} else if err != nil {
 			return nil, err
 		}
-		b := block.New(s.rows.Mapping().Types())
-		err := s.fill(b, s.size)
-		switch {
-		case err != nil && !s.done:
-			return nil, err
-		case b.Rows() > 0:
+		limit = min(max(limit, b.Bytes())+collectStep, s.size)
+		if b.Bytes() >= s.size || int64(limit) > s.share.b.room(streamPart, s.share) || !s.share.tryGrow(int64(limit)) {
 			return b, nil
-		case s.done:
-			if err := s.verdict(); err != nil {
-				return nil, err
-			}
-			return nil, io.EOF
 		}
 	}
 }
 
-// collectStep is how many bytes a collected block grows by before more of the
-// budget is asked for. A small body starts with less, since thousands of them
-// may wait for their groups.
+// collectStep is how many bytes a block grows by before more of the budget is
+// asked for. A small body starts with less, since thousands of them may wait for
+// their groups.
 const collectStep = 256 << 10
+
+// One streamed load takes no more than a fourth of the memory that the others
+// leave, and one that is collected for a group no more than half.
+const (
+	streamPart  = 4
+	collectPart = 2
+)
 
 func firstStep(length int64) int {
 	if length < 0 || length > collectStep {
@@ -160,19 +202,24 @@ func firstStep(length int64) int {
 }
 
 // collect decodes the whole body into one block, unless it outgrows limit
-// bytes: then whole is false and the source goes on from there.
-func (s *source) collect(ctx context.Context, limit int, length int64, sh *share) (b *block.Block, whole bool, err error) {
+// bytes or, being large, the memory that is left: then whole is false and the
+// source goes on from there.
+func (s *source) collect(ctx context.Context, limit int, length int64) (b *block.Block, whole bool, err error) {
+	defer s.body.watch(ctx)()
 	b = block.New(s.rows.Mapping().Types())
 	for step := firstStep(length); ; step = collectStep {
 		have := b.Bytes()
 		if have >= limit {
 			return b, false, nil
 		}
-		step = min(step, limit-have)
-		if err := sh.grow(ctx, int64(have+step)); err != nil {
+		need := int64(have + min(step, limit-have))
+		if have >= collectStep && (need > s.share.b.room(collectPart, s.share) || !s.share.tryGrow(need)) {
+			return b, false, nil
+		}
+		if err := s.share.grow(ctx, need); err != nil {
 			return nil, false, err
 		}
-		if err := s.fill(b, have+step); errors.Is(err, io.EOF) {
+		if err := s.fill(b, int(need)); s.done {
 			return b, true, nil
 		} else if err != nil {
 			return nil, false, err

@@ -35,7 +35,7 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 			Name: "dorisgo_stream_load_results_total", Help: "Stream Loads by the Status of their reply.",
 		}, []string{"status"}),
 		switched: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dorisgo_group_commit_async_to_sync_total", Help: "Loads that asked for async_mode and ran as sync, by reason: chunked body, size, WAL space.",
+			Name: "dorisgo_group_commit_async_to_sync_total", Help: "Loads that asked for async_mode and ran as sync, by reason: chunked body, size, memory, WAL space.",
 		}, []string{"reason"}),
 	}
 	if reg == nil {
@@ -43,7 +43,7 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 	}
 	held := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "dorisgo_stream_load_memory_bytes", Help: "Memory that bodies hold while they wait to become complete.",
-	}, func() float64 { return float64(s.budget.held.Load()) })
+	}, func() float64 { return float64(s.budget.held()) })
 	for _, c := range []prometheus.Collector{m.requests, m.current, m.duration, load, m.results, m.switched, held} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("cannot register a metric of Stream Load: %w", err)

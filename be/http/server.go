@@ -36,7 +36,8 @@ type Limits struct {
 	Timeout, MinTimeout, MaxTimeout time.Duration
 	// MemoryRows is group_commit_memory_rows_for_max_filter_ratio.
 	MemoryRows int64
-	// BlockBytes is the size of the blocks of a streamed load.
+	// BlockBytes is the size of the blocks of a streamed load while there is
+	// memory; each becomes one rowset of each tablet.
 	BlockBytes int
 	// DrainBytes, DrainTime and DrainIdle bound how long the rest of a body is
 	// read after its load was answered.
@@ -50,7 +51,7 @@ func DefaultLimits() Limits {
 		StreamingLoadMaxMB: 102400, StreamingLoadJSONMaxMB: 100,
 		MaxRowBytes: 64 << 20, StringLimit: 10485760,
 		Timeout: 259200 * time.Second, MinTimeout: time.Second, MaxTimeout: 259200 * time.Second,
-		MemoryRows: 10000, BlockBytes: 4 << 20,
+		MemoryRows: 10000, BlockBytes: 32 << 20,
 		DrainBytes: 1 << 30, DrainTime: 30 * time.Second, DrainIdle: time.Second,
 	}
 }
@@ -66,16 +67,6 @@ func (l Limits) bodyLimit(h *head) (key string, mb int64) {
 func (l Limits) maxBody(h *head) int64 {
 	_, mb := l.bodyLimit(h)
 	return mb << 20
-}
-
-// streamShare is the budget of a streamed load: the block that is read and the
-// one that is written, less for a small body.
-func (l Limits) streamShare(length int64) int64 {
-	share := 2 * int64(l.BlockBytes)
-	if length >= 0 {
-		share = min(share, 2*length+smallBody)
-	}
-	return share
 }
 
 // groupBytes is how large a load may be to join a group. No load takes more

@@ -88,7 +88,10 @@ func (l *request) run(w http.ResponseWriter) int {
 	deadline, _ := ctx.Deadline()
 	// A little later than ctx, since a read that meets its deadline cancels the
 	// request's context. Without a connection (tests) ctx alone bounds the load.
-	_ = http.NewResponseController(w).SetReadDeadline(deadline.Add(deadlineSlack))
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(deadline.Add(deadlineSlack))
+	// A load that has failed meanwhile waits no longer for a sender who pauses.
+	l.body.interrupt = func() { _ = rc.SetReadDeadline(time.Now().Add(l.limits.DrainIdle)) }
 	if err := l.load(ctx); err != nil {
 		switch {
 		case doriserr.Is(err, doriserr.Unknown):
@@ -160,19 +163,19 @@ func (l *request) load(ctx context.Context) error {
 	}
 	log := l.s.o.Errors.New(db, l.head.label, l.id)
 	defer log.Close()
-	src, err := newSource(l.head, m, l.body, l.length, l.limits, load.RowOptions{Sink: log, Evaluate: func(p *load.Program, in *block.Block) (*block.Block, error) {
+	share := l.s.budget.share()
+	defer share.release()
+	src, err := newSource(l.head, m, l.body, share, l.length, l.limits, load.RowOptions{Sink: log, Evaluate: func(p *load.Program, in *block.Block) (*block.Block, error) {
 		return p.Eval(ctx, in)
 	}})
 	if err != nil {
 		return err
 	}
 	defer src.close()
-	share := l.s.budget.share()
-	defer share.release()
 	if way.group {
-		err = l.group(ctx, src, way, share)
+		err = l.group(ctx, src, way)
 	} else {
-		err = l.normal(ctx, src, share)
+		err = l.normal(ctx, src)
 	}
 	l.out.counts = src.rows.Counts()
 	l.out.received, l.out.read = l.body.bytes, l.body.spent
@@ -205,10 +208,7 @@ func (l *request) mapping(ctx context.Context, now time.Time) (*load.Mapping, er
 }
 
 // normal runs the load as a transaction of its own.
-func (l *request) normal(ctx context.Context, src *source, share *share) error {
-	if err := share.grow(ctx, l.limits.streamShare(l.length)); err != nil {
-		return err
-	}
+func (l *request) normal(ctx context.Context, src *source) error {
 	src.rows.StopEarly(l.head.ratio == 0)
 	src.enforce = func(load.Counts) bool { return true }
 	src.tooMany = func(string) error { return doriserr.New(doriserr.DataQuality, "too many filtered rows") }
@@ -235,7 +235,7 @@ func (l *request) normal(ctx context.Context, src *source, share *share) error {
 
 // group collects the body and adds it to a group. A load without rows is a
 // normal load: there is nothing to merge, and its label is taken as elsewhere.
-func (l *request) group(ctx context.Context, src *source, way mode, share *share) error {
+func (l *request) group(ctx context.Context, src *source, way mode) error {
 	l.out.group = true
 	memoryRows := l.limits.MemoryRows
 	src.enforce = func(c load.Counts) bool { return c.Total <= memoryRows }
@@ -243,7 +243,7 @@ func (l *request) group(ctx context.Context, src *source, way mode, share *share
 		return doriserr.New(doriserr.DataQuality, "too many filtered rows, %s", first)
 	}
 	limit := l.limits.groupBytes(int64(l.plan.Table.Props.GroupCommitDataBytes), l.s.budget.total)
-	b, whole, err := src.collect(ctx, limit, l.length, share)
+	b, whole, err := src.collect(ctx, limit, l.length)
 	if err != nil {
 		return err
 	}
@@ -253,19 +253,20 @@ func (l *request) group(ctx context.Context, src *source, way mode, share *share
 		}
 		if b.Rows() == 0 {
 			l.out.group = false
-			return l.normal(ctx, src, share)
+			return l.normal(ctx, src)
 		}
 	}
 	g := &GroupLoad{Plan: l.plan, RequestID: l.id, Async: way.async, ContentLength: l.length}
 	if whole {
-		g.Block, g.Admitted = b, share.release
+		g.Block, g.Admitted = b, src.share.release
 	} else {
 		g.Async, g.Own = false, src
-		if way.async {
+		if way.async && b.Bytes() < limit {
+			way.switched = "memory"
+		} else if way.async {
 			way.switched = "size"
 		}
 		src.first = b
-		src.onSecond = func() { share.shrink(l.limits.streamShare(l.length)) }
 	}
 	writing := time.Now()
 	res, err := l.s.o.Loader.GroupCommit(ctx, g)

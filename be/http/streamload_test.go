@@ -348,7 +348,7 @@ func TestLargeLoadGetsAGroupOfItsOwn(t *testing.T) {
 	if rep.load.Status != statusFail || len(r.f.taken()) != 0 {
 		t.Errorf("%s", rep.text)
 	}
-	if held := r.s.budget.held.Load(); held != 0 {
+	if held := r.s.budget.held(); held != 0 {
 		t.Errorf("%d bytes of the budget are still held", held)
 	}
 }
@@ -494,29 +494,29 @@ func TestLoaderErrors(t *testing.T) {
 // TestWaitingBodiesShareMemory: a load that gets no part of the budget is
 // refused with a text, and goes through once there is room.
 func TestWaitingBodiesShareMemory(t *testing.T) {
-	r := newRig(t, func(o *Options) { o.MemoryBytes, o.MemoryWait = 400<<10, 20*time.Millisecond })
+	r := newRig(t, func(o *Options) { o.MemoryBytes, o.MemoryWait = 1<<20, 20*time.Millisecond })
 	r.f.hold = make(chan struct{})
 	body := rows(10000, 0)
-	held := make(chan reply, 2)
+	held := make(chan reply, 3)
 	var loads []*GroupLoad
-	for range 2 {
+	for range 3 {
 		go func() { held <- r.put(body, "group_commit", "sync_mode") }()
 		loads = append(loads, <-r.f.started)
 	}
 	rep := r.put(body, "group_commit", "sync_mode")
-	if rep.load.Status != statusFail || !strings.Contains(rep.load.Message, "[EXCEEDED_LIMIT]the memory for loads of this backend (409600 bytes) is in use") {
+	if rep.load.Status != statusFail || !strings.Contains(rep.load.Message, "[EXCEEDED_LIMIT]the memory for loads of this backend (1048576 bytes) is in use") {
 		t.Errorf("%s", rep.text)
 	}
 	loads[0].Admitted()
 	go func() { held <- r.put(body, "group_commit", "sync_mode") }()
 	<-r.f.started
 	close(r.f.hold)
-	for range 3 {
+	for range 4 {
 		if rep := <-held; rep.load.Status != statusSuccess {
 			t.Errorf("%s", rep.text)
 		}
 	}
-	if n := r.s.budget.held.Load(); n != 0 {
+	if n := r.s.budget.held(); n != 0 {
 		t.Errorf("%d bytes are still held", n)
 	}
 }

@@ -113,7 +113,9 @@ func (s *Server) publish(ctx context.Context, v *bepb.PublishVersion) error {
 		if len(t.RowsetId) != len(rowset.ID{}) {
 			return doriserr.New(doriserr.Corrupt, "a rowset id has %d bytes", len(t.RowsetId))
 		}
-		p.Tablets = append(p.Tablets, storage.PublishTablet{TabletID: t.TabletId, RowsetID: rowset.ID(t.RowsetId)})
+		for part := range max(t.Parts, 1) {
+			p.Tablets = append(p.Tablets, storage.PublishTablet{TabletID: t.TabletId, RowsetID: rowset.ID(t.RowsetId).Part(part)})
+		}
 	}
 	return s.Engine.Publish(ctx, p)
 }

@@ -1,9 +1,7 @@
 package sink
 
 import (
-	"fmt"
 	"hash/crc32"
-	"io"
 	"math/rand/v2"
 	"slices"
 
@@ -12,6 +10,7 @@ import (
 	"dorisgo/meta"
 	"dorisgo/rpc/bepb"
 	"dorisgo/rpc/fepb"
+	"dorisgo/storage/rowset"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -22,28 +21,26 @@ type Written struct {
 	Rows       int64
 }
 
-// batch is what goes to each backend: the same bytes to all of a tablet's
+// builtRowset is a tablet's part of a block: the same bytes for all of its
 // replicas.
-type batch struct {
-	rowsets  map[int64][]*bepb.Rowset
-	tablets  map[int64]*fepb.TabletWrite
-	written  Written
-	replicas map[int64][]int64
+type builtRowset struct {
+	tablet *meta.Tablet
+	rowset *bepb.Rowset
 }
 
 // build splits rows by bucket, sorts each part by (key, ordinal) and encodes
-// it. Rows of a block are in the order of their ordinals.
-func build(t *meta.Table, b *block.Block, random io.Reader) (*batch, error) {
+// it. Rows of a block are in the order of their ordinals. newID gives the id of
+// a tablet's rowset.
+func build(t *meta.Table, b *block.Block, newID func(tablet int64) (rowset.ID, error)) ([]builtRowset, error) {
 	if len(t.Partitions) != 1 {
 		return nil, doriserr.New(doriserr.Unsupported, "table %s has %d partitions; partitioned tables are not supported", t.Name, len(t.Partitions))
 	}
 	part := t.Partitions[0]
-	out := &batch{rowsets: map[int64][]*bepb.Rowset{}, tablets: map[int64]*fepb.TabletWrite{}, replicas: map[int64][]int64{}}
-	pw := &fepb.PartitionWrite{PartitionId: part.ID}
 	keys := make([]int, t.KeyCount)
 	for i := range keys {
 		keys[i] = i
 	}
+	var out []builtRowset
 	for bucket, rows := range split(t, part, b) {
 		if rows == nil || rows.Rows() == 0 {
 			continue
@@ -54,26 +51,15 @@ func build(t *meta.Table, b *block.Block, random io.Reader) (*batch, error) {
 				rows = rows.Gather(perm)
 			}
 		}
-		id := make([]byte, 16)
-		if _, err := io.ReadFull(random, id); err != nil {
-			return nil, fmt.Errorf("cannot make a rowset id: %w", err)
+		id, err := newID(tablet.ID)
+		if err != nil {
+			return nil, err
 		}
 		data := block.AppendEncoded(nil, rows)
-		rs := &bepb.Rowset{
-			Id: id, TabletId: tablet.ID, PartitionId: part.ID, Rows: int64(rows.Rows()),
+		out = append(out, builtRowset{tablet, &bepb.Rowset{
+			Id: id[:], TabletId: tablet.ID, PartitionId: part.ID, Rows: int64(rows.Rows()),
 			Checksum: crc32.Checksum(data, castagnoli), Data: data,
-		}
-		for _, r := range tablet.Replicas {
-			out.rowsets[r.BackendID] = append(out.rowsets[r.BackendID], rs)
-			out.replicas[tablet.ID] = append(out.replicas[tablet.ID], r.BackendID)
-		}
-		tw := &fepb.TabletWrite{TabletId: tablet.ID, RowsetId: id, Rows: rs.Rows, Checksum: rs.Checksum}
-		out.tablets[tablet.ID] = tw
-		pw.Tablets = append(pw.Tablets, tw)
-		out.written.Rows += rs.Rows
-	}
-	if len(pw.Tablets) > 0 {
-		out.written.Partitions = append(out.written.Partitions, pw)
+		}})
 	}
 	return out, nil
 }

@@ -3,16 +3,13 @@ package sink
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"io"
 	"log/slog"
-	"slices"
-	"sync"
 	"time"
 
-	"dorisgo/block"
+	"golang.org/x/sync/semaphore"
+
 	"dorisgo/doriserr"
-	"dorisgo/meta"
 	"dorisgo/meta/txn"
 	"dorisgo/rpc/bepb"
 	"dorisgo/rpc/fepb"
@@ -57,6 +54,8 @@ type Sink struct {
 	writer Writer
 	log    *slog.Logger
 	random io.Reader
+	// streams bounds the blocks of streamed loads that are being written.
+	streams *semaphore.Weighted
 	// VisibleWait is how long a commit waits for VISIBLE before it is reported
 	// as committed.
 	VisibleWait time.Duration
@@ -64,7 +63,7 @@ type Sink struct {
 
 // New returns the sink of one life of a BE.
 func New(id Identity, leader Leader, writer Writer, log *slog.Logger) *Sink {
-	return &Sink{id: id, leader: leader, writer: writer, log: log, random: rand.Reader, VisibleWait: 60 * time.Second}
+	return &Sink{id: id, leader: leader, writer: writer, log: log, random: rand.Reader, streams: semaphore.NewWeighted(streamBytes), VisibleWait: 60 * time.Second}
 }
 
 func (s *Sink) owner(epoch uint64) *fepb.Owner {
@@ -90,64 +89,6 @@ func (s *Sink) Begin(ctx context.Context, r *fepb.BeginRequest) (Txn, error) {
 		return Txn{}, &LabelError{Label: reply.Label, TxnID: reply.TxnId, State: txn.State(reply.ExistingState)}
 	}
 	return Txn{ID: reply.TxnId, Label: reply.Label, OwnerEpoch: reply.OwnerEpoch}, nil
-}
-
-// Write builds the rowsets of rows and stores them on every replica: it waits
-// for all of them, since a replica that is left behind has a hole, and succeeds
-// if a majority of each tablet's replicas has them durably. An error is
-// definite, never Unknown: without a commit nothing of it can become visible.
-// replay says that the rows were acknowledged earlier.
-func (s *Sink) Write(ctx context.Context, tx Txn, t *meta.Table, rows *block.Block, replay bool) (*Written, error) {
-	b, err := build(t, rows, s.random)
-	if err != nil {
-		return nil, err
-	}
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex
-		errs = map[int64]error{}
-	)
-	for backend, rowsets := range b.rowsets {
-		wg.Go(func() {
-			err := s.writer.WriteRowsets(ctx, backend, &bepb.WriteRowsetsRequest{
-				TxnId: tx.ID, OwnerEpoch: tx.OwnerEpoch, TableId: t.ID, SchemaVersion: t.SchemaVersion,
-				Columns: columns(t), Rowsets: rowsets, Replay: replay,
-			})
-			if err != nil {
-				mu.Lock()
-				errs[backend] = err
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	for tablet, replicas := range b.replicas {
-		tw := b.tablets[tablet]
-		var failed error
-		for _, be := range replicas {
-			if err := errs[be]; err != nil {
-				failed = fmt.Errorf("backend %d: %w", be, err)
-				continue
-			}
-			tw.Backends = append(tw.Backends, be)
-		}
-		slices.Sort(tw.Backends)
-		if len(tw.Backends) < len(replicas)/2+1 {
-			return nil, notWritten(tablet, len(tw.Backends), len(replicas), failed)
-		}
-		if failed != nil {
-			s.log.Warn("a replica was not written", "txn_id", tx.ID, "tablet_id", tablet, "err", failed)
-		}
-	}
-	return &b.written, nil
-}
-
-func notWritten(tablet int64, written, replicas int, cause error) error {
-	err := fmt.Errorf("tablet %d has %d of %d replicas written, fewer than a majority: %w", tablet, written, replicas, cause)
-	if doriserr.Is(cause, doriserr.Unknown) {
-		return doriserr.New(doriserr.NoBackend, "%s", err)
-	}
-	return err
 }
 
 // Commit asks for the decision until it has one or ctx ends. VISIBLE, or

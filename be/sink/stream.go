@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 
+	"golang.org/x/sync/errgroup"
+
 	"dorisgo/block"
 	"dorisgo/doriserr"
 	"dorisgo/groupcommit"
@@ -12,25 +14,48 @@ import (
 	"dorisgo/rpc/fepb"
 )
 
-// maxStreamBytes bounds the rows of one load that come as a stream: they become
-// one rowset for each tablet, which is built in memory.
-const maxStreamBytes = 1 << 30
+// streamBytes is how much of the blocks of all streamed loads may be on its way
+// to the replicas at a time, in bytes. Sorting and encoding need about twice as
+// much again.
+const streamBytes = 64 << 20
 
 // WriteStream is Write for blocks as they come; next returns io.EOF at the end.
+// Each block becomes rowsets of its own, so that a load of any size takes the
+// memory of a few blocks: one is written while the following one is read.
+// Before it asks for a block, the one before was accounted for here.
 func (s *Sink) WriteStream(ctx context.Context, tx Txn, t *meta.Table, next func(context.Context) (*block.Block, error)) (*Written, error) {
-	rows := block.New(Types(t))
+	w := newWrite(s, tx, t, false)
+	// A write that fails ends the reading of the body, with the write's error.
+	// A body that fails lets the write under way end: its context is ctx, not
+	// the group's.
+	g, reading := errgroup.WithContext(ctx)
 	for {
-		b, err := next(ctx)
+		b, err := next(reading)
 		if errors.Is(err, io.EOF) {
-			return s.Write(ctx, tx, t, rows, false)
+			if err := g.Wait(); err != nil {
+				return nil, err
+			}
+			return w.written(), nil
 		}
 		if err != nil {
+			if failed := g.Wait(); failed != nil {
+				err = failed
+			}
 			return nil, err
 		}
-		if rows.Bytes()+b.Bytes() > maxStreamBytes {
-			return nil, doriserr.New(doriserr.ExceededLimit, "one load can hold at most %d bytes of rows: send it in parts", maxStreamBytes)
+		size := min(int64(b.Bytes()), streamBytes)
+		if err := s.streams.Acquire(ctx, size); err != nil {
+			return nil, errors.Join(g.Wait(), err)
 		}
-		rows.AppendBlock(b)
+		if err := g.Wait(); err != nil {
+			s.streams.Release(size)
+			return nil, err
+		}
+		g, reading = errgroup.WithContext(ctx)
+		g.Go(func() error {
+			defer s.streams.Release(size)
+			return w.add(ctx, b)
+		})
 	}
 }
 

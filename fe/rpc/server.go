@@ -237,7 +237,7 @@ func partitions(in []*fepb.PartitionWrite) []txn.PartitionCommit {
 		out[i] = txn.PartitionCommit{PartitionID: p.PartitionId, Tablets: make([]txn.TabletCommit, len(p.Tablets))}
 		for j, t := range p.Tablets {
 			out[i].Tablets[j] = txn.TabletCommit{
-				TabletID: t.TabletId, RowsetID: requestID(t.RowsetId), Rows: t.Rows, Checksum: t.Checksum, Backends: t.Backends,
+				TabletID: t.TabletId, RowsetID: requestID(t.RowsetId), Parts: t.Parts, Rows: t.Rows, Checksum: t.Checksum, Backends: t.Backends,
 			}
 		}
 	}
@@ -364,7 +364,7 @@ func partitionPB(p *txn.PartitionCommit) *fepb.PartitionWrite {
 	out := &fepb.PartitionWrite{PartitionId: p.PartitionID, Version: p.Version}
 	for i := range p.Tablets {
 		t := &p.Tablets[i]
-		out.Tablets = append(out.Tablets, &fepb.TabletWrite{TabletId: t.TabletID, RowsetId: t.RowsetID[:], Rows: t.Rows, Checksum: t.Checksum, Backends: t.Backends})
+		out.Tablets = append(out.Tablets, &fepb.TabletWrite{TabletId: t.TabletID, RowsetId: t.RowsetID[:], Parts: t.Parts, Rows: t.Rows, Checksum: t.Checksum, Backends: t.Backends})
 	}
 	return out
 }

@@ -78,13 +78,18 @@ type PartitionCommit struct {
 	Tablets []TabletCommit
 }
 
-// TabletCommit is the one rowset that a transaction wrote into a tablet.
+// TabletCommit is what a transaction wrote into a tablet: one rowset, or
+// several of a load that came as a stream.
 type TabletCommit struct {
 	TabletID int64
-	// RowsetID names the bytes; every replica stores the same ones.
+	// RowsetID names the bytes; every replica stores the same ones. With Parts
+	// it is the first rowset's, and gives the others' (storage/rowset, ID.Part).
 	RowsetID [16]byte
-	Rows     int64
-	// Checksum is the CRC32C of the rowset's data.
+	// Parts counts the rowsets; 0 means 1.
+	Parts uint32
+	Rows  int64
+	// Checksum is the CRC32C of the rowset's data; of several rowsets that of
+	// their checksums in order, four bytes each, little endian.
 	Checksum uint32
 	// Backends hold the rowset durably, sorted.
 	Backends []int64

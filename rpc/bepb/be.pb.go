@@ -676,9 +676,12 @@ func (*WriteRowsetsReply) Descriptor() ([]byte, []int) {
 }
 
 type PublishTablet struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	TabletId      int64                  `protobuf:"varint,1,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
-	RowsetId      []byte                 `protobuf:"bytes,2,opt,name=rowset_id,json=rowsetId,proto3" json:"rowset_id,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	TabletId int64                  `protobuf:"varint,1,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
+	RowsetId []byte                 `protobuf:"bytes,2,opt,name=rowset_id,json=rowsetId,proto3" json:"rowset_id,omitempty"`
+	// Rowsets of the transaction in the tablet; 0 means 1. rowset_id is that of
+	// the first, and gives those of the others.
+	Parts         uint32 `protobuf:"varint,3,opt,name=parts,proto3" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -725,6 +728,13 @@ func (x *PublishTablet) GetRowsetId() []byte {
 		return x.RowsetId
 	}
 	return nil
+}
+
+func (x *PublishTablet) GetParts() uint32 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
 }
 
 type PublishVersion struct {
@@ -1904,10 +1914,11 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\acolumns\x18\x05 \x03(\v2\x18.dorisgo.bepb.ColumnDescR\acolumns\x12.\n" +
 	"\arowsets\x18\x06 \x03(\v2\x14.dorisgo.bepb.RowsetR\arowsets\x12\x16\n" +
 	"\x06replay\x18\a \x01(\bR\x06replay\"\x13\n" +
-	"\x11WriteRowsetsReply\"I\n" +
+	"\x11WriteRowsetsReply\"_\n" +
 	"\rPublishTablet\x12\x1b\n" +
 	"\ttablet_id\x18\x01 \x01(\x03R\btabletId\x12\x1b\n" +
-	"\trowset_id\x18\x02 \x01(\fR\browsetId\"\x9b\x01\n" +
+	"\trowset_id\x18\x02 \x01(\fR\browsetId\x12\x14\n" +
+	"\x05parts\x18\x03 \x01(\rR\x05parts\"\x9b\x01\n" +
 	"\x0ePublishVersion\x12\x15\n" +
 	"\x06txn_id\x18\x01 \x01(\x03R\x05txnId\x12!\n" +
 	"\fpartition_id\x18\x02 \x01(\x03R\vpartitionId\x12\x18\n" +

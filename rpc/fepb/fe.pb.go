@@ -762,12 +762,15 @@ func (x *BeginReply) GetExistingState() int32 {
 }
 
 type TabletWrite struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	TabletId      int64                  `protobuf:"varint,1,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
-	RowsetId      []byte                 `protobuf:"bytes,2,opt,name=rowset_id,json=rowsetId,proto3" json:"rowset_id,omitempty"`
-	Rows          int64                  `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
-	Checksum      uint32                 `protobuf:"varint,4,opt,name=checksum,proto3" json:"checksum,omitempty"`
-	Backends      []int64                `protobuf:"varint,5,rep,packed,name=backends,proto3" json:"backends,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	TabletId int64                  `protobuf:"varint,1,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
+	RowsetId []byte                 `protobuf:"bytes,2,opt,name=rowset_id,json=rowsetId,proto3" json:"rowset_id,omitempty"`
+	Rows     int64                  `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
+	Checksum uint32                 `protobuf:"varint,4,opt,name=checksum,proto3" json:"checksum,omitempty"`
+	Backends []int64                `protobuf:"varint,5,rep,packed,name=backends,proto3" json:"backends,omitempty"`
+	// Rowsets that the tablet got; 0 means 1. rowset_id is that of the first, and
+	// gives those of the others.
+	Parts         uint32 `protobuf:"varint,6,opt,name=parts,proto3" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -835,6 +838,13 @@ func (x *TabletWrite) GetBackends() []int64 {
 		return x.Backends
 	}
 	return nil
+}
+
+func (x *TabletWrite) GetParts() uint32 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
 }
 
 type PartitionWrite struct {
@@ -2226,13 +2236,14 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x1f\n" +
 	"\vowner_epoch\x18\x03 \x01(\x04R\n" +
 	"ownerEpoch\x12%\n" +
-	"\x0eexisting_state\x18\x04 \x01(\x05R\rexistingState\"\x93\x01\n" +
+	"\x0eexisting_state\x18\x04 \x01(\x05R\rexistingState\"\xa9\x01\n" +
 	"\vTabletWrite\x12\x1b\n" +
 	"\ttablet_id\x18\x01 \x01(\x03R\btabletId\x12\x1b\n" +
 	"\trowset_id\x18\x02 \x01(\fR\browsetId\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\x03R\x04rows\x12\x1a\n" +
 	"\bchecksum\x18\x04 \x01(\rR\bchecksum\x12\x1a\n" +
-	"\bbackends\x18\x05 \x03(\x03R\bbackends\"\x82\x01\n" +
+	"\bbackends\x18\x05 \x03(\x03R\bbackends\x12\x14\n" +
+	"\x05parts\x18\x06 \x01(\rR\x05parts\"\x82\x01\n" +
 	"\x0ePartitionWrite\x12!\n" +
 	"\fpartition_id\x18\x01 \x01(\x03R\vpartitionId\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x123\n" +

@@ -1,6 +1,7 @@
 package rowset
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"hash/crc32"
 )
@@ -11,6 +12,15 @@ type ID [16]byte
 
 // String is the id in hexadecimal.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// Part is the id of the n-th rowset that one transaction wrote into a tablet,
+// counted from 0, where id is the first one's: so that the metadata of a load
+// need not name each of its rowsets.
+func (id ID) Part(n uint32) ID {
+	tail := id[len(id)-4:]
+	binary.BigEndian.PutUint32(tail, binary.BigEndian.Uint32(tail)^n)
+	return id
+}
 
 // Meta describes a rowset as its coordinator built it.
 type Meta struct {

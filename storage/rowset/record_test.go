@@ -128,3 +128,14 @@ func TestNames(t *testing.T) {
 		t.Error("the checksum is not CRC32C")
 	}
 }
+
+func TestParts(t *testing.T) {
+	base := id(0x10)
+	seen := map[ID]bool{}
+	for n := range uint32(1000) {
+		seen[base.Part(n)] = true
+	}
+	if base.Part(0) != base || len(seen) != 1000 || base.Part(7).Part(7) != base {
+		t.Errorf("%d ids of 1000 parts of %s", len(seen), base)
+	}
+}
