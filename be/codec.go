@@ -21,6 +21,14 @@ func (p parquet) WriteParquet(ctx context.Context, path string, spec *storage.Fi
 		cols[i] = duck.ColumnDesc{UniqueID: c.UniqueID, Name: c.Name, Type: c.Type, Nullable: c.Nullable}
 		types[i] = c.Type
 	}
+	if len(spec.Files) > 0 {
+		in := duck.TableInput{Columns: cols}
+		for _, f := range spec.Files {
+			in.Files = append(in.Files, duck.File{Path: f.Path})
+		}
+		info, err := p.db.MergeParquet(ctx, path, in, spec.SortKey)
+		return storage.FileInfo{Rows: info.Rows, Bytes: info.Bytes}, err
+	}
 	info, err := p.db.WriteParquet(ctx, path, cols, decoded(types, spec.Chunks), spec.SortKey)
 	return storage.FileInfo{Rows: info.Rows, Bytes: info.Bytes}, err
 }

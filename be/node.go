@@ -171,7 +171,8 @@ func (n *Node) openEngines() (err error) {
 		return fmt.Errorf("cannot open the query engine: %w", err)
 	}
 	flush := n.cfg.Duck
-	flush.MaxConcurrent, flush.Threads = 1, 1
+	// A flush, a compaction and the files of two large loads, a thread each.
+	flush.MaxConcurrent, flush.Threads = 4, 1
 	if n.cfg.FlushMemory > 0 {
 		flush.MemoryLimitBytes = n.cfg.FlushMemory
 	}

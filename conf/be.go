@@ -27,6 +27,9 @@ type BE struct {
 	InlineLimit  Int  `key:"inline_rowset_max_bytes" default:"1048576" range:"0..67108864" doc:"rowsets up to this size are kept in the row store until a flush, in bytes; larger ones become Parquet files at once"`
 	FlushBytes   Int  `key:"tablet_flush_bytes" default:"33554432" range:"65536..4294967296" doc:"inline rowsets of a tablet that start its flush, in bytes"`
 	FlushRowsets Int  `key:"tablet_flush_rowsets" default:"256" range:"2..100000" doc:"inline rowsets of a tablet that start its flush"`
+	CompactFiles Int  `key:"compaction_min_files" default:"5" range:"2..64" doc:"neighbouring files of about one size in a tablet that start their compaction"`
+	CompactBytes Int  `key:"compaction_max_bytes" default:"268435456" range:"1048576..17179869184" doc:"rows that one compaction makes a file of, in bytes; files of more than half of it are left alone"`
+	MaxVersions  Int  `key:"max_tablet_version_num" default:"2000" range:"10..1000000" doc:"rowsets of a tablet above which loads into it are refused"`
 	TrashSeconds Int  `key:"trash_file_expire_time_sec" default:"86400" range:"0..2147483647" doc:"how long deleted files stay in the trash directory, in seconds"`
 	FloodLeft    Int  `key:"storage_flood_stage_left_capacity_bytes" default:"1073741824" range:"0..1099511627776" doc:"free space of a disk at which loads are refused, in bytes"`
 	StringLimit  Int  `key:"string_type_length_soft_limit_bytes" default:"10485760" range:"1..2147483647" mutable:"true" doc:"longest value of a STRING column, in bytes"`

@@ -61,6 +61,8 @@ const (
 	Conflict
 	// NoDatabaseToDrop: DROP DATABASE has an error code of its own.
 	NoDatabaseToDrop
+	// TooManyVersions: a tablet has max_tablet_version_num rowsets.
+	TooManyVersions
 )
 
 type row struct {
@@ -121,6 +123,7 @@ var table = map[Kind]row{
 	UserExists:         {"user_exists", 1396, "HY000", "ALREADY_EXIST", false},
 	Conflict:           {"conflict", 1105, "HY000", "INTERNAL_ERROR", false},
 	NoDatabaseToDrop:   {"no_database_to_drop", 1008, "HY000", "ANALYSIS_ERROR", false},
+	TooManyVersions:    {"too_many_versions", 1105, "HY000", "E-235", true},
 }
 
 // String is the kind's name in logs and metrics.

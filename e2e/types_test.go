@@ -219,7 +219,8 @@ func sameFloat(t value.Type, have, want string) bool {
 }
 
 // TestTypes: what goes in by any way comes out the same by any protocol: from
-// the row store, after a crash from the WAL, and from Parquet.
+// the row store, after a crash from the WAL, from Parquet, and from files that a
+// compaction made.
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	a := startAlone(t)
@@ -266,6 +267,25 @@ func TestTypes(t *testing.T) {
 	eventually(t, settleTime, "every table is flushed", func() (bool, string) {
 		n := len(parquets(t, storage))
 		return n >= len(tables), fmt.Sprintf("%d Parquet files for %d tables", n, len(tables))
+	})
+	for _, tab := range tables {
+		compare(s, tab, fromParquet)
+	}
+	a.stop()
+	a.args = append(a.args, "--set", "compaction_min_files=2")
+	a.start()
+	s = connect(t, a.address("types"))
+	for _, base := range []int64{200_001, 300_001} {
+		for _, tab := range tables {
+			s.run(fmt.Sprintf(`ALTER TABLE %s SET ("group_commit_interval_ms" = "1")`, tab.name))
+			send(s, a.beHTTP, tab, base, "sync_mode")
+		}
+	}
+	eventually(t, settleTime, "the files are merged", func() (bool, string) {
+		n, most := metric(t, a.beHTTP, "dorisgo_be_compactions_total"), metric(t, a.beHTTP, "dorisgo_be_tablet_max_files")
+		done, _ := strconv.Atoi(n)
+		files, err := strconv.Atoi(most)
+		return done >= len(tables) && err == nil && files <= 4, n + " compactions, up to " + most + " files"
 	})
 	for _, tab := range tables {
 		compare(s, tab, fromParquet)

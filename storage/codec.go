@@ -18,7 +18,7 @@ type (
 	ColumnDesc = rowset.ColumnDesc
 )
 
-// Codec writes rows into Parquet files.
+// Codec writes rows into Parquet files and merges such files.
 type Codec interface {
 	// WriteParquet creates the file at path, which does not exist, and returns
 	// when all of it is written and closed. The engine makes the file durable
@@ -37,8 +37,11 @@ type FileSpec struct {
 	SortKey []int
 	Rows    int64
 	// Chunks are the rows in the block codec, each chunk with Columns' types. A
-	// chunk is valid until the next one is asked for. It can be walked once.
+	// chunk is valid until the next one is asked for. It can be walked once. It is
+	// nil if the rows are those of Files.
 	Chunks iter.Seq2[[]byte, error]
+	// Files are files to be merged, all written with Columns.
+	Files []File
 }
 
 // FileInfo describes a written file.

@@ -115,6 +115,8 @@ func (l *crashLog) script(t *testing.T, o storage.Options) {
 		}
 		publish(t, e, order(txn+1, txn, crashRowsets(txn)...))
 		switch txn {
+		case 5:
+			compact(t, e, 12)
 		case 4:
 			if err := e.SyncPublished(t.Context()); err != nil {
 				t.Fatal(err)
@@ -130,6 +132,11 @@ func (l *crashLog) script(t *testing.T, o storage.Options) {
 				t.Fatal(err)
 			}
 			if err := e.Abort(t.Context(), 77); err != nil {
+				t.Fatal(err)
+			}
+		case 9:
+			compact(t, e, 12)
+			if err := e.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		case 8:
@@ -151,7 +158,7 @@ func TestCrash(t *testing.T) {
 			l := &crashLog{mem: vfs.NewCrashableMem(), rng: rand.New(rand.NewPCG(seed, 1))}
 			o := options(errorfs.Wrap(gateFS{l.mem, &l.gate}, errorfs.InjectorFunc(l.before)))
 			o.Roots = []storage.Root{{Path: "/r1"}, {Path: "/r2"}}[:roots]
-			o.StaleSweep = -1
+			o.StaleSweep, o.CompactMinFiles = -1, 3
 			l.script(t, o)
 			t.Logf("%d crashes", len(l.pictures))
 			for _, p := range l.pictures {

@@ -32,5 +32,6 @@
 //   - After a failed fsync nothing is tried again: a root whose Pebble met one
 //     is out of service (rule 7; TestFaults).
 //
-// Start with Engine, then pending.go, publish.go, snapshot.go and flush.go.
+// Start with Engine, then pending.go, publish.go, snapshot.go,
+// flush.go and compact.go.
 package storage

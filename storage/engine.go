@@ -30,14 +30,13 @@ type Engine struct {
 	partitions map[int64]*partition
 	tablets    map[int64]*tabletState
 	txns       map[int64]*txn
-	// wanted are the tablets that are due for a flush.
-	wanted map[int64]struct{}
 
 	// dropMu is held shared while rowsets are committed to tablets, and alone
 	// while tablets become dropped.
 	dropMu sync.RWMutex
-	// flushWake is told when wanted grows.
-	flushWake chan struct{}
+	// flush and compact are the tablets that are due for it.
+	flush, compact *wanted
+	stats          stats
 }
 
 // tabletState is a tablet on this BE.
@@ -53,8 +52,9 @@ type tabletState struct {
 	// inline and inlineBytes count the live inline rowsets.
 	inline      int
 	inlineBytes int64
-	// flushMu is held by the one flush of the tablet.
-	flushMu sync.Mutex
+	// flushMu is held by the one flush of the tablet, compactMu by the one
+	// compaction; the two never have an input in common.
+	flushMu, compactMu sync.Mutex
 	// snapshots counts readers, who keep files from being moved.
 	snapshots int
 }
@@ -82,7 +82,7 @@ func Open(ctx context.Context, opts Options) (e *Engine, err error) {
 	e = &Engine{
 		opts: opts, fs: opts.FS, cache: pebble.NewCache(opts.CacheBytes),
 		partitions: map[int64]*partition{}, tablets: map[int64]*tabletState{}, txns: map[int64]*txn{},
-		wanted: map[int64]struct{}{}, flushWake: make(chan struct{}, 1),
+		flush: newWanted(), compact: newWanted(),
 	}
 	defer func() {
 		if err != nil {

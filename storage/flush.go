@@ -45,7 +45,7 @@ func (e *Engine) Flush(ctx context.Context, tabletID int64) error {
 
 // flushRun makes one file of neighbouring inline rowsets.
 func (e *Engine) flushRun(ctx context.Context, t *tabletState, inputs []*tablet.Rowset) error {
-	out, err := e.flushOutput(inputs)
+	out, err := e.mergeOutput(inputs)
 	if err != nil {
 		return err
 	}
@@ -76,10 +76,15 @@ func (e *Engine) flushRun(ctx context.Context, t *tabletState, inputs []*tablet.
 	if err == nil && !switched {
 		t.root.unlink(t.root.file(t.id, out.ID)) // an input died: nothing names the file
 	}
+	if err == nil && switched {
+		e.stats.flushes.Add(1)
+		e.compact.want(t.id)
+	}
 	return err
 }
 
-func (e *Engine) flushOutput(inputs []*tablet.Rowset) (*tablet.Rowset, error) {
+// mergeOutput is the record of the file that takes the place of the inputs.
+func (e *Engine) mergeOutput(inputs []*tablet.Rowset) (*tablet.Rowset, error) {
 	first, last := inputs[0], inputs[len(inputs)-1]
 	out := &tablet.Rowset{Record: rowset.Record{
 		Meta: rowset.Meta{

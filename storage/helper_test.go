@@ -224,3 +224,10 @@ func list(t testing.TB, fs vfs.FS, dir string) []string {
 	slices.Sort(names)
 	return names
 }
+
+func compact(t testing.TB, e *storage.Engine, tablet int64) {
+	t.Helper()
+	if did, err := e.Compact(t.Context(), tablet); err != nil || !did {
+		t.Fatalf("compaction of tablet %d: %v, %v", tablet, did, err)
+	}
+}

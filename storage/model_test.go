@@ -153,6 +153,11 @@ func (m *model) flush() {
 	m.must(m.e.Flush(m.t.Context(), rapid.SampledFrom(modelTablets).Draw(m.t, "tablet")))
 }
 
+func (m *model) compact() {
+	_, err := m.e.Compact(m.t.Context(), rapid.SampledFrom(modelTablets).Draw(m.t, "tablet"))
+	m.must(err)
+}
+
 func (m *model) sweep() {
 	m.c.advance(time.Duration(rapid.IntRange(0, 90).Draw(m.t, "seconds")) * time.Second)
 	m.must(errors.Join(m.e.Sweep(m.t.Context()), m.e.Trash(m.t.Context()), storage.TrimEntries(m.e)))
@@ -206,7 +211,7 @@ func (m *model) restart() {
 func (m *model) start(fs *vfs.MemFS) {
 	m.fs = fs
 	o := options(fs)
-	o.Roots = m.o.Roots
+	o.Roots, o.CompactMinFiles = m.o.Roots, 2
 	o.Now, o.StaleSweep, o.KeepEntries, o.Rand = m.c.Now, time.Minute, keepEntries, newRand(uint64(m.c.Now().UnixNano()+m.txn+1))
 	m.c.advance(1)
 	var err error
@@ -257,7 +262,7 @@ func TestModel(t *testing.T) {
 			"write": action((*model).write), "write more": action((*model).write),
 			"decide": action((*model).decide), "decide more": action((*model).decide), "again": action((*model).again),
 			"snapshot": action((*model).snapshot), "close snapshot": action((*model).closeSnapshot),
-			"flush": action((*model).flush), "sweep": action((*model).sweep), "sync": action((*model).sync),
+			"flush": action((*model).flush), "compact": action((*model).compact), "sweep": action((*model).sweep), "sync": action((*model).sync),
 			"drop": action((*model).drop), "restart": action((*model).restart),
 			"check": action((*model).check),
 		})

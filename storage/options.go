@@ -60,6 +60,15 @@ type Options struct {
 	FlushBytes   int64
 	// FlushMaxBytes bounds what one file is made from; default 64 MiB.
 	FlushMaxBytes int64
+	// CompactMinFiles is how many neighbouring files of about one size start a
+	// compaction; default 5.
+	CompactMinFiles int
+	// CompactMaxBytes bounds what one compaction makes, in bytes of rows; files
+	// of more than half of that are left alone; default 256 MiB.
+	CompactMaxBytes int64
+	// MaxVersions is max_tablet_version_num: how many rowsets a tablet may have
+	// before writes to it are refused; default 2000.
+	MaxVersions int
 	// SyncInterval is how long a publish may wait for its fsync; default 200 ms.
 	SyncInterval time.Duration
 	// StaleSweep is tablet_rowset_stale_sweep_time_sec: how long replaced
@@ -111,6 +120,9 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.FlushRowsets, 256)
 	setDefault(&o.FlushBytes, 8<<20)
 	setDefault(&o.FlushMaxBytes, 64<<20)
+	setDefault(&o.CompactMinFiles, 5)
+	setDefault(&o.CompactMaxBytes, 256<<20)
+	setDefault(&o.MaxVersions, 2000)
 	setDefault(&o.SyncInterval, 200*time.Millisecond)
 	setDefault(&o.StaleSweep, 300*time.Second)
 	setDefault(&o.TrashExpire, 3*24*time.Hour)

@@ -27,13 +27,15 @@ type PendingRowset struct {
 // A higher owner epoch discards what earlier owners wrote, and their later
 // calls are refused with doriserr.StaleEpoch (docs/protocol.md, rule 4). A
 // rowset that is already there is not written again. Below the floor of free
-// space the call is refused with doriserr.ExceededLimit.
+// space the call is refused with doriserr.ExceededLimit, and a tablet that has
+// Options.MaxVersions rowsets takes no more until it was compacted.
 func (e *Engine) WritePending(ctx context.Context, txnID int64, ownerEpoch uint64, rowsets []PendingRowset) error {
 	return e.writePending(ctx, txnID, ownerEpoch, rowsets, false)
 }
 
 // WriteReplayed is WritePending for rows that were acknowledged earlier and now
-// come out of a WAL: it may use the reserve below the floor of free space.
+// come out of a WAL: it may use the reserve below the floor of free space, and more
+// rowsets than MaxVersions.
 func (e *Engine) WriteReplayed(ctx context.Context, txnID int64, ownerEpoch uint64, rowsets []PendingRowset) error {
 	return e.writePending(ctx, txnID, ownerEpoch, rowsets, true)
 }
@@ -122,7 +124,7 @@ func (w *pendingWrite) add(rs *PendingRowset) error {
 		return err
 	}
 	t.mu.Lock()
-	dropped, known := t.droppedMs != 0, t.graph.Get(rs.ID) != nil
+	dropped, known, versions := t.droppedMs != 0, t.graph.Get(rs.ID) != nil, t.graph.Len()
 	t.mu.Unlock()
 	if dropped {
 		return errDropped("tablet", rs.TabletID)
@@ -131,6 +133,10 @@ func (w *pendingWrite) add(rs *PendingRowset) error {
 		return nil // a repeated call
 	} else if old != nil {
 		return conflict("rowset %s of transaction %d was written by an earlier owner", rs.ID, rs.TxnID)
+	}
+	if versions >= w.e.opts.MaxVersions && !w.reserve {
+		return doriserr.New(doriserr.TooManyVersions, "failed to init rowset builder. version count: %d, exceed limit: %d, tablet: %d. Please reduce the frequency of loading data or adjust the max_tablet_version_num in be.conf to a larger value.",
+			versions, w.e.opts.MaxVersions, t.id)
 	}
 	p := w.part(t.root)
 	if slices.ContainsFunc(p.add, func(other *pendingRowset) bool { return other.ID == rs.ID }) {

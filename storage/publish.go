@@ -241,7 +241,10 @@ func (e *Engine) addLive(t *tabletState, rs *tablet.Rowset) error {
 	due := t.inline >= e.opts.FlushRowsets || t.inlineBytes >= e.opts.FlushBytes
 	t.mu.Unlock()
 	if due {
-		e.wantFlush(t.id)
+		e.flush.want(t.id)
+	}
+	if rs.Kind == rowset.File {
+		e.compact.want(t.id)
 	}
 	return err
 }

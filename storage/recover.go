@@ -221,8 +221,9 @@ func (e *Engine) settle() {
 		due := t.inline >= e.opts.FlushRowsets || t.inlineBytes >= e.opts.FlushBytes
 		t.mu.Unlock()
 		if due {
-			e.wantFlush(t.id)
+			e.flush.want(t.id)
 		}
+		e.compact.want(t.id)
 	}
 }
 

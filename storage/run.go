@@ -13,14 +13,15 @@ import (
 // Run does the background work until ctx ends: it makes publishes durable soon
 // after they return, flushes tablets that have many inline rowsets, and removes
 // what was replaced or expired. The engine starts no goroutine of its own; the
-// caller stops Run before it closes the engine. A flush that fails is logged
-// and tried again; Run ends with an error when a root goes out of service.
+// caller stops Run before it closes the engine. A flush or compaction that fails is
+// logged and tried again; Run ends with an error when a root goes out of service.
 func (e *Engine) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, r := range e.roots {
 		g.Go(func() error { return e.runSync(ctx, r) })
 	}
 	g.Go(func() error { return e.runFlush(ctx) })
+	g.Go(func() error { return e.runCompact(ctx) })
 	g.Go(func() error { return e.runSweep(ctx) })
 	return g.Wait()
 }
@@ -50,13 +51,13 @@ func (e *Engine) runFlush(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-e.flushWake:
+		case <-e.flush.wake:
 		}
 		failed := false
-		for _, id := range e.takeWanted() {
+		for _, id := range e.flush.take() {
 			if err := e.Flush(ctx, id); err != nil && ctx.Err() == nil {
 				e.opts.Logger.Warn("flush failed, it is tried again", "tablet_id", id, "err", err)
-				e.wantFlush(id)
+				e.flush.want(id)
 				failed = true
 			}
 		}
@@ -93,25 +94,6 @@ func (e *Engine) rootsErr() error {
 		}
 	}
 	return nil
-}
-
-// wantFlush asks Run to flush a tablet.
-func (e *Engine) wantFlush(tabletID int64) {
-	e.mu.Lock()
-	e.wanted[tabletID] = struct{}{}
-	e.mu.Unlock()
-	select {
-	case e.flushWake <- struct{}{}:
-	default:
-	}
-}
-
-func (e *Engine) takeWanted() []int64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	ids := slices.Sorted(maps.Keys(e.wanted))
-	clear(e.wanted)
-	return ids
 }
 
 // trimEntries removes old publish entries of partitions that have more than

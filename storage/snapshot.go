@@ -91,10 +91,7 @@ func (s *Snapshot) Files() []File {
 	var files []File
 	for _, rs := range s.rowsets {
 		if rs.Kind == rowset.File {
-			files = append(files, File{
-				Path: s.state.root.file(s.TabletID, rs.ID), Rows: rs.Rows, Bytes: rs.FileBytes,
-				Columns: rs.Columns, Start: rs.Start, End: rs.End,
-			})
+			files = append(files, fileOf(s.state, rs))
 		}
 	}
 	return files

@@ -107,6 +107,13 @@ var (
 	filesDesc    = prometheus.NewDesc("doris_be_wal_files", "WAL files by table, all states.", []string{"table_id"}, nil)
 	replayFail   = prometheus.NewDesc("doris_be_wal_replay_failures_total", "Attempts to replay a WAL that failed.", nil, nil)
 	quarantined  = prometheus.NewDesc("doris_be_wal_quarantined_total", "WAL files that were set aside, but for those that a crash left without a header.", nil, nil)
+	tabletsDesc  = prometheus.NewDesc("dorisgo_be_tablets", "Tablets with rows.", nil, nil)
+	rowsetsDesc  = prometheus.NewDesc("dorisgo_be_rowsets", "Rowsets of all tablets, by where their rows are.", []string{"kind"}, nil)
+	mostDesc     = prometheus.NewDesc("doris_be_tablet_base_max_compaction_score", "Rowsets of the tablet that has most: what a read of it merges.", nil, nil)
+	mostFiles    = prometheus.NewDesc("dorisgo_be_tablet_max_files", "Files of the tablet that has most.", nil, nil)
+	flushesDesc  = prometheus.NewDesc("dorisgo_be_flushes_total", "Flushes of inline rowsets into files.", nil, nil)
+	compactDesc  = prometheus.NewDesc("dorisgo_be_compactions_total", "Compactions of files.", nil, nil)
+	compactBytes = prometheus.NewDesc("doris_be_compaction_bytes_total", "File bytes that compactions read.", nil, nil)
 	totalDesc    = prometheus.NewDesc("doris_be_wal_total_count", "WAL files of all tables.", nil, nil)
 )
 
@@ -129,6 +136,18 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(filesDesc, prometheus.GaugeValue, float64(n), strconv.FormatInt(table, 10))
 	}
 	ch <- prometheus.MustNewConstMetric(totalDesc, prometheus.GaugeValue, float64(total))
+	gauge := func(d *prometheus.Desc, v int, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+	}
+	s := m.engine.Stats()
+	gauge(tabletsDesc, s.Tablets)
+	gauge(rowsetsDesc, s.Files, "file")
+	gauge(rowsetsDesc, s.Inline, "inline")
+	gauge(mostDesc, s.MostRowsets)
+	gauge(mostFiles, s.MostFiles)
+	counter(flushesDesc, s.Flushes)
+	counter(compactDesc, s.Compactions)
+	counter(compactBytes, s.CompactedBytes)
 	if m.groups == nil {
 		return
 	}

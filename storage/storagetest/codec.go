@@ -27,7 +27,18 @@ func (c Codec) WriteParquet(ctx context.Context, path string, spec *storage.File
 	if err != nil {
 		return info, err
 	}
-	for chunk, err := range spec.Chunks {
+	for _, f := range spec.Files {
+		rows, err := c.Read(f)
+		if err != nil {
+			return info, err
+		}
+		b.AppendBlock(rows)
+	}
+	chunks := spec.Chunks
+	if chunks == nil {
+		chunks = func(func([]byte, error) bool) {}
+	}
+	for chunk, err := range chunks {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return info, err
 		}

@@ -1,0 +1,139 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"dorisgo/storage/rowset"
+	"dorisgo/storage/tablet"
+)
+
+// Compact merges one run of neighbouring files of a tablet into one file, sorted
+// by key, and reports whether there was one. Versions that lie within a run stay
+// readable for Options.StaleSweep, and as long as a snapshot holds them. Flushes
+// and publishes of the tablet go on meanwhile. It may use the reserve below the
+// floor of free space, since it frees more than it takes. A tablet that is not
+// here is no error.
+func (e *Engine) Compact(ctx context.Context, tabletID int64) (bool, error) {
+	t := e.tablet(tabletID)
+	if t == nil {
+		return false, nil
+	}
+	t.compactMu.Lock()
+	defer t.compactMu.Unlock()
+	t.mu.Lock()
+	inputs := t.graph.CompactRun(e.compactPolicy())
+	if t.droppedMs != 0 {
+		inputs = nil
+	}
+	// Held like a reader's, the files stay whatever replaces them meanwhile.
+	for _, in := range inputs {
+		in.Ref()
+	}
+	t.snapshots++
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.snapshots--
+		for _, in := range inputs {
+			in.Unref()
+		}
+	}()
+	if inputs == nil {
+		return false, nil
+	}
+	if err := e.compactRun(ctx, t, inputs); err != nil {
+		return false, fmt.Errorf("cannot compact %d files of tablet %d: %w", len(inputs), tabletID, err)
+	}
+	return true, nil
+}
+
+func (e *Engine) compactPolicy() tablet.CompactPolicy {
+	return tablet.CompactPolicy{MinFiles: e.opts.CompactMinFiles, MaxFiles: 64, MaxBytes: e.opts.CompactMaxBytes}
+}
+
+func (e *Engine) compactRun(ctx context.Context, t *tabletState, inputs []*tablet.Rowset) error {
+	out, err := e.mergeOutput(inputs)
+	if err != nil {
+		return err
+	}
+	spec := &FileSpec{Columns: out.Columns, SortKey: rowset.KeyColumns(out.Columns), Rows: out.Rows}
+	var fileBytes int64
+	for _, in := range inputs {
+		spec.Files = append(spec.Files, fileOf(t, in))
+		fileBytes += in.FileBytes
+	}
+	if err := e.checkSpace(t.root, fileBytes, true); err != nil {
+		return err
+	}
+	info, err := e.writeFile(ctx, t, out.ID, spec)
+	if err != nil {
+		return err
+	}
+	out.FileBytes = info.Bytes
+	switched, err := e.switchInputs(t, inputs, out)
+	if err == nil && !switched {
+		t.root.unlink(t.root.file(t.id, out.ID)) // an input died: nothing names the file
+	}
+	if err == nil && switched {
+		e.stats.compactions.Add(1)
+		e.stats.compactedBytes.Add(fileBytes)
+	}
+	return err
+}
+
+func fileOf(t *tabletState, rs *tablet.Rowset) File {
+	return File{
+		Path: t.root.file(t.id, rs.ID), Rows: rs.Rows, Bytes: rs.FileBytes,
+		Columns: rs.Columns, Start: rs.Start, End: rs.End,
+	}
+}
+
+// compactPause is the longest pause after a compaction.
+const compactPause = 10 * time.Second
+
+// runCompact compacts one tablet at a time. It yields to loads: after each merge
+// it rests for as long as that took, so that it never takes more than half of one
+// core and of the disk; a tablet that comes near max_tablet_version_num is not
+// kept waiting.
+func (e *Engine) runCompact(ctx context.Context) error {
+	for {
+		id, ok := e.compact.next(ctx, e.rowsets)
+		if !ok {
+			return nil
+		}
+		start := time.Now()
+		did, err := e.Compact(ctx, id)
+		pause := min(time.Since(start), compactPause)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			e.opts.Logger.Warn("compaction failed, it is tried again", "tablet_id", id, "err", err)
+			e.compact.want(id)
+			pause = compactPause
+		case did:
+			e.compact.want(id) // what came out may be part of the next run
+		}
+		if err := e.rootsErr(); err != nil {
+			return err
+		}
+		if (did || err != nil) && !(err == nil && e.crowded(id)) && !sleep(ctx, pause) {
+			return nil
+		}
+	}
+}
+
+// crowded reports whether a tablet has more than half of the rowsets it may have.
+func (e *Engine) crowded(id int64) bool { return e.rowsets(id) > e.opts.MaxVersions/2 }
+
+// rowsets is how many rowsets a tablet has.
+func (e *Engine) rowsets(id int64) int {
+	t := e.tablet(id)
+	if t == nil {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.graph.Len()
+}

@@ -1,0 +1,63 @@
+package tablet
+
+import (
+	"slices"
+
+	"dorisgo/storage/rowset"
+)
+
+// CompactPolicy says which files of a tablet are merged.
+type CompactPolicy struct {
+	// MinFiles is the least number of files that are worth a merge, at least 2;
+	// MaxFiles the largest number of one merge.
+	MinFiles, MaxFiles int
+	// MaxBytes is how large an output may become, in bytes of the block codec. A
+	// file of more than half of that stays as it is.
+	MaxBytes int64
+}
+
+// CompactRun returns neighbouring files to be merged, nil if there is nothing to
+// do. It is size-tiered: going from new to old, a run takes in the next file as
+// long as that is no larger than all before it together. So a row is rewritten
+// once each time that the data beside it have doubled, and what remains are fewer
+// than MinFiles files of each size. The newest run comes first, since it is the
+// cheapest one.
+func (g *Graph) CompactRun(p CompactPolicy) []*Rowset {
+	for end := len(g.live); end > 0; {
+		if !p.mergeable(g.live[end-1]) {
+			end--
+			continue
+		}
+		start, bytes := end-1, g.live[end-1].Bytes
+		for start > 0 && end-start < p.MaxFiles {
+			next := g.live[start-1]
+			if !p.mergeable(next) || next.ColumnsID != g.live[end-1].ColumnsID || next.Bytes > bytes || bytes+next.Bytes > p.MaxBytes {
+				break
+			}
+			bytes += next.Bytes
+			start--
+		}
+		if end-start >= p.MinFiles {
+			return slices.Clone(g.live[start:end])
+		}
+		end--
+	}
+	return nil
+}
+
+func (p CompactPolicy) mergeable(rs *Rowset) bool {
+	return rs.Kind == rowset.File && !rs.Damaged && rs.Bytes <= p.MaxBytes/2
+}
+
+// Len is the number of live rowsets.
+func (g *Graph) Len() int { return len(g.live) }
+
+// Count is the number of live rowsets, Files that of the files among them.
+func (g *Graph) Count() (all, files int) {
+	for _, rs := range g.live {
+		if rs.Kind == rowset.File {
+			files++
+		}
+	}
+	return len(g.live), files
+}
