@@ -6,6 +6,8 @@ import (
 	"io"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"dorisgo/block"
 	"dorisgo/doriserr"
 	"dorisgo/load"
@@ -23,7 +25,10 @@ type received struct {
 	// interrupt ends a Read that waits for the sender, after a while.
 	interrupt func()
 	// ctx ends the reading; nil while nobody watches it.
-	ctx     context.Context
+	ctx context.Context
+	// turn is held by who decodes this body, and given up while it waits for the
+	// sender; nil for a small body.
+	turn    *semaphore.Weighted
 	bytes   int64
 	spent   time.Duration
 	touched bool
@@ -49,9 +54,16 @@ func (r *received) Read(p []byte) (int, error) {
 		return 0, r.ctx.Err()
 	}
 	r.touched = true
+	if r.turn != nil {
+		r.turn.Release(1)
+	}
 	start := time.Now()
 	n, err := r.r.Read(p)
 	r.spent += time.Since(start)
+	if r.turn != nil {
+		// Turns are short, since whoever has one gives it up here.
+		_ = r.turn.Acquire(context.Background(), 1)
+	}
 	if r.bytes += int64(n); r.bytes > r.limit {
 		return 0, r.tooLarge(r.bytes)
 	}
@@ -122,6 +134,14 @@ func (s *source) fill(b *block.Block, n int) error {
 		return io.EOF
 	}
 	s.rows.Start(b)
+	if s.share.bulk() > 0 {
+		_ = s.share.b.turns.Acquire(context.Background(), 1) // see received.Read
+		s.body.turn = s.share.b.turns
+		defer func() {
+			s.body.turn = nil
+			s.share.b.turns.Release(1)
+		}()
+	}
 	err := s.dec.Decode(s.rows, n)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err

@@ -2,6 +2,7 @@ package behttp
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,9 @@ type budget struct {
 	small, bulk pool
 	total       int64
 	wait        time.Duration
+	// turns bounds the large loads that are decoded at the same time: one
+	// processor is left for everybody else, whose work would wait behind theirs.
+	turns *semaphore.Weighted
 }
 
 // pool is one part of the budget.
@@ -31,7 +35,7 @@ type pool struct {
 }
 
 func newBudget(total int64, wait time.Duration) *budget {
-	b := &budget{total: total, wait: wait}
+	b := &budget{total: total, wait: wait, turns: semaphore.NewWeighted(int64(max(1, runtime.GOMAXPROCS(0)-1)))}
 	b.small.total = total / 4
 	b.bulk.total = total - b.small.total
 	for _, p := range []*pool{&b.small, &b.bulk} {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -56,6 +57,9 @@ type Sink struct {
 	random io.Reader
 	// streams bounds the blocks of streamed loads that are being written.
 	streams *semaphore.Weighted
+	// builds bounds those that are sorted and encoded at the same time, so that
+	// small groups find a processor.
+	builds *semaphore.Weighted
 	// VisibleWait is how long a commit waits for VISIBLE before it is reported
 	// as committed.
 	VisibleWait time.Duration
@@ -63,7 +67,8 @@ type Sink struct {
 
 // New returns the sink of one life of a BE.
 func New(id Identity, leader Leader, writer Writer, log *slog.Logger) *Sink {
-	return &Sink{id: id, leader: leader, writer: writer, log: log, random: rand.Reader, streams: semaphore.NewWeighted(streamBytes), VisibleWait: 60 * time.Second}
+	return &Sink{id: id, leader: leader, writer: writer, log: log, random: rand.Reader, streams: semaphore.NewWeighted(streamBytes),
+		builds: semaphore.NewWeighted(int64(max(1, runtime.GOMAXPROCS(0)-1))), VisibleWait: 60 * time.Second}
 }
 
 func (s *Sink) owner(epoch uint64) *fepb.Owner {

@@ -25,6 +25,7 @@ const streamBytes = 64 << 20
 // Before it asks for a block, the one before was accounted for here.
 func (s *Sink) WriteStream(ctx context.Context, tx Txn, t *meta.Table, next func(context.Context) (*block.Block, error)) (*Written, error) {
 	w := newWrite(s, tx, t, false)
+	w.stream = true
 	// A write that fails ends the reading of the body, with the write's error.
 	// A body that fails lets the write under way end: its context is ctx, not
 	// the group's.

@@ -38,6 +38,7 @@ type write struct {
 	tx      Txn
 	t       *meta.Table
 	replay  bool
+	stream  bool
 	columns []*bepb.ColumnDesc
 	tablets map[int64]*tabletWrite
 	rows    int64
@@ -64,7 +65,7 @@ func newWrite(s *Sink, tx Txn, t *meta.Table, replay bool) *write {
 // add writes a block as one more rowset of each tablet that it has rows for.
 // After an error the transaction can only be aborted.
 func (w *write) add(ctx context.Context, rows *block.Block) error {
-	built, err := build(w.t, rows, w.partID)
+	built, err := w.build(ctx, rows)
 	if err != nil {
 		return err
 	}
@@ -76,6 +77,16 @@ func (w *write) add(ctx context.Context, rows *block.Block) error {
 	}
 	w.rows += int64(rows.Rows())
 	return nil
+}
+
+func (w *write) build(ctx context.Context, rows *block.Block) ([]builtRowset, error) {
+	if w.stream {
+		if err := w.s.builds.Acquire(ctx, 1); err != nil {
+			return nil, err
+		}
+		defer w.s.builds.Release(1)
+	}
+	return build(w.t, rows, w.partID)
 }
 
 // partID is the id of the next rowset of a tablet.
