@@ -12,7 +12,7 @@ import (
 
 func TestEveryKindHasARow(t *testing.T) {
 	names := map[string]Kind{}
-	for k := Internal; k <= NoDatabaseToDrop; k++ {
+	for k := Internal; k <= TooManyVersions; k++ {
 		r, ok := table[k]
 		if !ok {
 			t.Errorf("kind %d has no row", k)
@@ -26,8 +26,8 @@ func TestEveryKindHasARow(t *testing.T) {
 		}
 		names[r.name] = k
 	}
-	if len(table) != int(NoDatabaseToDrop)+1 {
-		t.Errorf("the table has %d rows, want %d", len(table), NoDatabaseToDrop+1)
+	if len(table) != int(TooManyVersions)+1 {
+		t.Errorf("the table has %d rows, want %d", len(table), TooManyVersions+1)
 	}
 }
 
