@@ -277,8 +277,7 @@ func TestTypes(t *testing.T) {
 	s = connect(t, a.address("types"))
 	for _, base := range []int64{200_001, 300_001} {
 		for _, tab := range tables {
-			s.run(fmt.Sprintf(`ALTER TABLE %s SET ("group_commit_interval_ms" = "1")`, tab.name))
-			send(s, a.beHTTP, tab, base, "sync_mode")
+			send(s, a.beHTTP, tab, base, "off_mode")
 		}
 	}
 	eventually(t, settleTime, "the files are merged", func() (bool, string) {
