@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"dorisgo/doriserr"
 	"dorisgo/meta/txn"
 	"dorisgo/rpc/bepb"
 	"dorisgo/rpc/fepb"
