@@ -1,7 +1,6 @@
 package tablet
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -110,7 +109,7 @@ func TestCompactBounds(t *testing.T) {
 			t.Errorf("seed %d: up to %d files (limit %d), %d bytes written for %d", seed, most, limit, written, came)
 		}
 		if seed == 0 {
-			t.Log(fmt.Sprintf("up to %d files; each byte was written again %.1f times", most, float64(written)/float64(came)))
+			t.Logf("up to %d files; each byte was written again %.1f times", most, float64(written)/float64(came))
 		}
 	}
 }
