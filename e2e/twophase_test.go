@@ -97,6 +97,7 @@ func TestTwoPhaseTexts(t *testing.T) {
 		t.Errorf("%s rows after the commit", n)
 	}
 	second(t, a.beHTTP, short, "ANALYSIS_ERROR", "transaction ["+id+"] is already visible, not pre-committed.", "txn_id", id, "txn_operation", "commit")
+	second(t, a.beHTTP, short, "ANALYSIS_ERROR", "transaction not found, label=one: transaction ["+id+"] is already visible, not pre-committed.", "label", "one", "txn_operation", "commit")
 	second(t, a.beHTTP, short, "ANALYSIS_ERROR", "transaction ["+id+"] is already VISIBLE, could not abort.", "txn_id", id, "txn_operation", "abort")
 	if got := s.run("SHOW TRANSACTION FROM db WHERE id = " + id)[0]; got[1] != "one" || got[3] != "VISIBLE" || got[6] == null {
 		t.Errorf("SHOW TRANSACTION: %q", got)

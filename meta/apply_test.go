@@ -352,7 +352,7 @@ func TestTwoPhaseTexts(t *testing.T) {
 		return &FinishTwoPhase{DBID: r.db, Label: label, Commit: commit}
 	}
 	r.refused(finish(true), doriserr.TxnState, "transaction [1] is prepare, not pre-committed.")
-	r.refused(byLabel("l", true), doriserr.TxnNotFound, "transaction not found, label=l")
+	r.refused(byLabel("l", true), doriserr.TxnNotFound, "transaction not found, label=l: transaction [1] is prepare, not pre-committed.")
 	pre := r.commit(x, r.table("t"))
 	pre.TwoPhase, pre.PrecommitTimeoutMs = true, 1000
 	r.do(pre)
@@ -364,7 +364,8 @@ func TestTwoPhaseTexts(t *testing.T) {
 	r.refused(finish(false), doriserr.TxnState, "transaction [1] is already COMMITTED, could not abort.")
 	r.do(&PublishDone{TxnID: x.ID, BackendIDs: []int64{r.be}})
 	r.refused(finish(true), doriserr.TxnState, "transaction [1] is already visible, not pre-committed.")
-	r.refused(byLabel("l", false), doriserr.TxnNotFound, "running transaction not found, label=l")
+	r.refused(byLabel("l", true), doriserr.TxnNotFound, "transaction not found, label=l: transaction [1] is already visible, not pre-committed.")
+	r.refused(byLabel("l", false), doriserr.TxnNotFound, "running transaction not found, label=l: transaction [1] is already VISIBLE, could not abort.")
 	r.refused(byLabel("zz", false), doriserr.TxnNotFound, "transaction not found, label=zz")
 	// A repeat of the precommit, whose answer was lost, is no error then.
 	r.do(pre)
@@ -372,7 +373,7 @@ func TestTwoPhaseTexts(t *testing.T) {
 	r.do(byLabel("m", false))
 	r.refused(finish(true), doriserr.TxnState, "transaction [2] is already aborted. abort reason: User Abort")
 	r.refused(finish(false), doriserr.TxnState, "transaction [2] is already aborted. abort reason: User Abort")
-	r.refused(byLabel("m", false), doriserr.TxnNotFound, "running transaction not found, label=m")
+	r.refused(byLabel("m", false), doriserr.TxnNotFound, "running transaction not found, label=m: transaction [2] is already aborted. abort reason: User Abort")
 	g := r.begin("t", "group_commit_1", &txn.GroupRecord{})
 	r.refused(byLabel(g.Label, false), doriserr.TxnState, "is a group of group commit")
 	x = r.begin("t", "n", nil)

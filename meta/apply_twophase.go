@@ -17,39 +17,33 @@ func (s *State) finishTwoPhase(c *FinishTwoPhase) (Result, error) {
 	if t.Group != nil {
 		return Result{}, doriserr.New(doriserr.TxnState, "transaction [%d] is a group of group commit: it holds other clients' loads and has no second phase", t.ID)
 	}
-	if c.Commit {
-		return s.commitTwoPhase(t, c)
-	}
-	switch t.State {
-	case txn.Prepare, txn.Precommitted:
-		t, err = s.book.Abort(&txn.Abort{TxnID: t.ID, Reason: "User Abort", WallMs: c.WallMs})
-	case txn.Aborted:
-		err = doriserr.New(doriserr.TxnState, "transaction [%d] is already aborted. abort reason: %s", t.ID, t.Reason)
-	default:
-		err = doriserr.New(doriserr.TxnState, "transaction [%d] is already %s, could not abort.", t.ID, t.State)
-	}
-	return txnResult(t), err
-}
-
-func (s *State) commitTwoPhase(t *txn.Txn, c *FinishTwoPhase) (Result, error) {
-	var err error
-	switch t.State {
-	case txn.Precommitted:
+	switch {
+	case c.Commit && t.State == txn.Precommitted:
 		if s.tables[t.TableID] == nil {
-			err = doriserr.New(doriserr.UnknownTable, "transaction [%d] cannot be committed: %s was dropped. Abort it.", t.ID, s.droppedName(t.TableID))
-			break
+			return txnResult(t), doriserr.New(doriserr.UnknownTable, "transaction [%d] cannot be committed: %s was dropped. Abort it.", t.ID, s.droppedName(t.TableID))
 		}
 		return s.commit(&txn.Commit{TxnID: t.ID, WallMs: c.WallMs})
-	case txn.Prepare:
-		err = doriserr.New(doriserr.TxnState, "transaction [%d] is prepare, not pre-committed.", t.ID)
-	case txn.Committed:
-		err = doriserr.New(doriserr.TxnState, "transaction [%d] is already committed, not pre-committed.", t.ID)
-	case txn.Visible:
-		err = doriserr.New(doriserr.TxnState, "transaction [%d] is already visible, not pre-committed.", t.ID)
-	default:
-		err = doriserr.New(doriserr.TxnState, "transaction [%d] is already aborted. abort reason: %s", t.ID, t.Reason)
+	case !c.Commit && t.State.Undecided():
+		t, err = s.book.Abort(&txn.Abort{TxnID: t.ID, Reason: "User Abort", WallMs: c.WallMs})
+		return txnResult(t), err
 	}
-	return txnResult(t), err
+	return txnResult(t), doriserr.New(doriserr.TxnState, "%s", notInState(t, c.Commit))
+}
+
+// notInState says why a transaction has no such second phase, as Doris does.
+func notInState(t *txn.Txn, commit bool) string {
+	switch {
+	case t.State == txn.Aborted:
+		return fmt.Sprintf("transaction [%d] is already aborted. abort reason: %s", t.ID, t.Reason)
+	case !commit:
+		return fmt.Sprintf("transaction [%d] is already %s, could not abort.", t.ID, t.State)
+	case t.State == txn.Prepare:
+		return fmt.Sprintf("transaction [%d] is prepare, not pre-committed.", t.ID)
+	case t.State == txn.Committed:
+		return fmt.Sprintf("transaction [%d] is already committed, not pre-committed.", t.ID)
+	default:
+		return fmt.Sprintf("transaction [%d] is already visible, not pre-committed.", t.ID)
+	}
 }
 
 // droppedName names a table that is gone, as far as anything of it is left.
@@ -73,12 +67,16 @@ func (s *State) twoPhaseTxn(c *FinishTwoPhase) (*txn.Txn, error) {
 		}
 		return t, nil
 	}
+	// Doris' texts for a label; what became of its transaction is added, so that
+	// whoever repeats a second phase by label can tell.
 	t := s.book.ByLabel(c.DBID, c.Label)
 	switch {
-	case t == nil, c.Commit && t.State != txn.Precommitted:
+	case t == nil:
 		return nil, doriserr.New(doriserr.TxnNotFound, "transaction not found, label=%s", c.Label)
+	case c.Commit && t.State != txn.Precommitted:
+		return nil, doriserr.New(doriserr.TxnNotFound, "transaction not found, label=%s: %s", c.Label, notInState(t, true))
 	case !t.State.Undecided():
-		return nil, doriserr.New(doriserr.TxnNotFound, "running transaction not found, label=%s", c.Label)
+		return nil, doriserr.New(doriserr.TxnNotFound, "running transaction not found, label=%s: %s", c.Label, notInState(t, false))
 	}
 	return t, nil
 }
