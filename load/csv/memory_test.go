@@ -18,7 +18,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const row, rows = "1234567,some text of a row,42\n", 1 << 20
+	const row, rows = "1234567,some text of a row,42\n", 1 << 18
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	in := load.NewInput(loadtest.Repeat(row, rows), -1, 0)
