@@ -257,6 +257,17 @@ func (m *Mapping) FieldType(i int) (t value.Type, ok bool) {
 	return m.types[col], true
 }
 
+// CanMiss is an error if no row can do without source field i, because it goes to
+// a column that is NOT NULL and has no default.
+func (m *Mapping) CanMiss(i int) error {
+	for _, t := range m.targets {
+		if c := &m.table.Columns[t.col]; t.field == i && !c.Nullable && !m.hasDefault(t.col) {
+			return doriserr.New(doriserr.Analysis, "Column has no default value, column=%s", c.Name)
+		}
+	}
+	return nil
+}
+
 // Types are the types of the blocks that a load makes: the table's columns in
 // order. The slice is not to be changed.
 func (m *Mapping) Types() []value.Type { return m.types }

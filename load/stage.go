@@ -8,8 +8,8 @@ import (
 	"dorisgo/value"
 )
 
-// stageBytes is how many bytes of source rows wait for their expressions before
-// they are evaluated, however few rows they are.
+// stageBytes is how many bytes of source rows, their texts and their converted
+// columns together, wait before they are evaluated, however few rows they are.
 const stageBytes = 1 << 20
 
 // stage collects the rows of a load with expressions until they are evaluated
@@ -111,7 +111,7 @@ func (s *stage) note(row stagedRow, line []byte) {
 
 func (r *Rows) flushFull() {
 	s := r.stage
-	if len(s.rows) >= MaxBatch || s.in.Bytes() >= stageBytes || s.cols.Bytes() >= stageBytes {
+	if len(s.rows) >= MaxBatch || s.in.Bytes()+s.cols.Bytes()+len(s.lines) >= stageBytes {
 		// Its error is told by Stopped, which decoders ask after every row.
 		_ = r.Flush()
 	}

@@ -20,6 +20,9 @@ type Options struct {
 	EmptyFieldAsNull bool
 	// SkipLines are dropped at the start, blank ones counted.
 	SkipLines int
+	// AnyWidth reads rows of any number of fields: those that are not there are
+	// NULL, those past the wanted ones are dropped.
+	AnyWidth bool
 }
 
 // Decoder reads a CSV body. It implements load.Decoder.
@@ -191,12 +194,24 @@ func (d *Decoder) row(r *load.Rows, line []byte) {
 		r.Reject("Unterminated enclosed field", line)
 		return
 	}
-	if d.found != d.want {
+	if d.found != d.want && !d.fit() {
 		r.Reject(fmt.Sprintf("Column count mismatch: expected %d, but found %d (sep:%s, delim:%s)",
 			d.want, d.found, visible(d.o.Separator), visible(d.o.Delimiter)), line)
 		return
 	}
 	r.Append(d.fields, line)
+}
+
+// fit gives a row the wanted number of fields, if that is allowed.
+func (d *Decoder) fit() bool {
+	if !d.o.AnyWidth {
+		return false
+	}
+	for len(d.fields) < d.want {
+		d.fields = append(d.fields, nil)
+	}
+	d.fields = d.fields[:d.want]
+	return true
 }
 
 // split cuts a line without enclosed fields.

@@ -38,7 +38,7 @@ func (f *Fake) Compile(s *load.ProgramSpec) (*load.Program, error) {
 		}
 		var at []int
 		for _, name := range e.Uses {
-			i, list := slices.Index(s.Sources, name), &p.Sources
+			i, list := slices.IndexFunc(s.Sources, func(s string) bool { return strings.EqualFold(s, name) }), &p.Sources
 			if o.OverColumns {
 				i, list = slices.IndexFunc(s.Columns, func(c load.ProgramColumn) bool { return strings.EqualFold(c.Name, name) }), &p.Columns
 			}

@@ -23,6 +23,8 @@ const maxPrograms = 128
 // concurrent use.
 type Expressions struct {
 	open func() (*duck.DB, error)
+	// reads has room for the Parquet files that are read at a time.
+	reads chan struct{}
 
 	life context.Context
 	end  context.CancelCauseFunc
@@ -38,7 +40,7 @@ type Expressions struct {
 // NewExpressions makes an Expressions whose engine is opened when the first
 // expression comes: most nodes never see one. It owns the engine.
 func NewExpressions(open func() (*duck.DB, error)) *Expressions {
-	e := &Expressions{open: open, programs: map[string]*list.Element{}, recent: list.New()}
+	e := &Expressions{open: open, reads: make(chan struct{}, ParquetReads), programs: map[string]*list.Element{}, recent: list.New()}
 	e.life, e.end = context.WithCancelCause(context.Background())
 	return e
 }
