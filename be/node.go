@@ -186,7 +186,7 @@ func (n *Node) openEngines() (err error) {
 // they wait neither for queries nor for flushes.
 func (n *Node) openLoadEngine() (*duck.DB, error) {
 	o := n.cfg.Duck
-	o.MaxConcurrent, o.Threads = statements(n.cfg.Duck), 1
+	o.MaxConcurrent, o.Threads, o.Dirs = statements(n.cfg.Duck)+exec.ParquetReads, 1, []string{n.SpoolDir()}
 	if n.cfg.LoadMemory > 0 {
 		o.MemoryLimitBytes = n.cfg.LoadMemory
 	}
@@ -394,6 +394,9 @@ func (n *Node) Background(f func(ctx context.Context)) { n.wg.Go(func() { f(n.ct
 
 // ErrorLogDir is where filtered rows of loads are kept for ErrorURL.
 func (n *Node) ErrorLogDir() string { return n.cfg.Roots[0] + ".errorlog" }
+
+// SpoolDir is where bodies are kept that can only be read from a file.
+func (n *Node) SpoolDir() string { return n.cfg.Roots[0] + ".spool" }
 
 // HTTPAddr is the address that clients reach this BE by.
 func (n *Node) HTTPAddr() string { return net.JoinHostPort(n.cfg.Host, strconv.Itoa(port(n.cfg.HTTP))) }

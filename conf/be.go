@@ -66,6 +66,7 @@ type BE struct {
 	_ struct{} `section:"Queries"`
 
 	QueryMemory  Size `key:"query_memory_limit" default:"40%" doc:"memory of all queries, in bytes or in percent of the machine's"`
+	SpoolBytes   Int  `key:"load_spool_limit" default:"10737418240" range:"1048576..1099511627776000" mutable:"true" doc:"bytes of all Parquet bodies that loads keep in files at a time; a body above it is refused"`
 	LoadMemory   Size `key:"load_memory_limit" default:"10%" doc:"memory of expressions and of Parquet in loads, in bytes or in percent of the machine's"`
 	FlushMemory  Size `key:"flush_memory_limit" default:"15%" doc:"memory of flushes and compactions, in bytes or in percent of the machine's"`
 	QueryThreads Int  `key:"query_threads" default:"0" range:"0..1024" doc:"threads of one query; 0 is the number of processors"`

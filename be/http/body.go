@@ -78,6 +78,15 @@ func (r *received) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// aside gives the turn up while f waits for something else than the sender.
+func (r *received) aside(f func()) {
+	if r.turn != nil {
+		r.turn.Release(1)
+		defer func() { _ = r.turn.Acquire(context.Background(), 1) }() // see Read
+	}
+	f()
+}
+
 // source turns a body into blocks. It implements Blocks.
 type source struct {
 	body   *received
@@ -97,31 +106,40 @@ type source struct {
 	tooMany func(firstError string) error
 }
 
-// newSource makes the decoder of a load's headers for a body.
-func newSource(h *head, m *load.Mapping, from *received, sh *share, length int64, l Limits, rows load.RowOptions) (*source, error) {
-	s := &source{body: from, share: sh, size: l.BlockBytes, least: min(firstStep(length), l.BlockBytes), ratio: h.ratio}
-	var body io.Reader = from
-	hint := length
+// newSource makes the decoder of a load's headers for its body. ctx is the
+// load's.
+func (l *request) newSource(ctx context.Context, m *load.Mapping, sh *share, log load.ErrorSink) (*source, error) {
+	h, body, hint := l.head, l.input, l.length
+	s := &source{body: l.body, share: sh, size: l.limits.BlockBytes, least: min(firstStep(l.length), l.limits.BlockBytes), ratio: h.ratio}
+	s.rows = load.NewRows(m, load.RowOptions{Sink: log, Evaluate: func(p *load.Program, in *block.Block) (*block.Block, error) {
+		return p.Eval(ctx, in)
+	}})
 	if h.compress != "" {
 		hint = -1
-		r, err := load.Decompress(h.compress, body, l.maxBody(h))
+		r, err := load.Decompress(h.compress, body, l.limits.maxBody(h))
 		if err != nil {
 			return nil, err
 		}
 		body, s.unpack = r, r
 	}
-	s.in = load.NewInput(body, hint, l.MaxRowBytes)
+	if h.parquet {
+		d := l.parquetDecoder(ctx, m, body)
+		s.dec, s.unpack = d, d
+		return s, nil
+	}
+	s.in = load.NewInput(body, hint, l.limits.MaxRowBytes)
 	if h.json {
 		s.dec = json.NewDecoder(s.in, m, h.jsonForm)
 	} else {
 		s.dec = csv.NewDecoder(s.in, m.Fields(), h.csv)
 	}
-	s.rows = load.NewRows(m, rows)
 	return s, nil
 }
 
 func (s *source) close() {
-	s.in.Close()
+	if s.in != nil {
+		s.in.Close()
+	}
 	if s.unpack != nil {
 		// Its errors were met by reading.
 		_ = s.unpack.Close()

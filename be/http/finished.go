@@ -32,7 +32,7 @@ func (l *request) finished(start time.Time) {
 	}
 	o := &l.out
 	l.s.o.Finished(&Finished{
-		Label: o.label, DB: l.r.PathValue("db"), Table: l.r.PathValue("table"), User: l.login.user, ClientIP: ip,
+		Label: o.label, DB: l.db, Table: l.table, User: l.login.user, ClientIP: ip,
 		Status: o.status, Message: o.message, ErrorURL: o.errorURL, FirstError: o.firstError, Comment: o.comment,
 		Counts: o.counts, Bytes: o.received, Start: start, End: start.Add(o.total),
 	})

@@ -12,6 +12,7 @@ import (
 	"dorisgo/load"
 	"dorisgo/load/csv"
 	"dorisgo/load/json"
+	"dorisgo/sql/httpstream"
 )
 
 // head is what a Stream Load's headers ask for, checked as far as that needs no
@@ -22,12 +23,15 @@ type head struct {
 	comment string
 	timeout time.Duration
 
-	json     bool
-	columns  []string
-	derived  []load.Derived
-	where    string
-	compress string
-	csv      csv.Options
+	json    bool
+	parquet bool
+	columns []string
+	derived []load.Derived
+	where   string
+	// statement is that of an HTTP stream, which says the mapping then.
+	statement *httpstream.Statement
+	compress  string
+	csv       csv.Options
 	// namesLines are the lines of names and types at the start.
 	namesLines int
 	jsonForm   json.Options
@@ -127,6 +131,9 @@ func parseHead(header http.Header, l Limits) (*head, error) {
 	if h.jsonForm.Paths != nil && h.columns != nil && len(h.columns) != len(h.jsonForm.Paths) {
 		return h, invalid("Invalid jsonpaths: %d paths for the %d names of header columns", len(h.jsonForm.Paths), len(h.columns))
 	}
+	if h.parquet && h.compress != "" {
+		return h, invalid("Invalid compress_type: %s: a Parquet file is compressed inside", h.compress)
+	}
 	if err := h.checkMerge(); err != nil {
 		return h, err
 	}
@@ -176,7 +183,9 @@ func setFormat(h *head, _, v string, _ Limits) error {
 		h.namesLines = 2
 	case "json":
 		h.json = true
-	case "parquet", "orc", "arrow", "hive_text", "wal":
+	case "parquet":
+		h.parquet = true
+	case "orc", "arrow", "hive_text", "wal":
 		return unsupported("format %s is not supported yet", v)
 	default:
 		return &codedError{"DATA_FILE_TYPE_ERROR", "unknown data format, format=" + v}

@@ -15,6 +15,7 @@ import (
 	"dorisgo/doriserr"
 	"dorisgo/load"
 	"dorisgo/load/errlog"
+	"dorisgo/load/parquet"
 )
 
 // statusUnknown is the Status of a load whose outcome could not be learnt. It
@@ -84,6 +85,9 @@ type Options struct {
 	Loader Loader
 	// Compile makes programs of expressions in headers; nil refuses them.
 	Compile func(ctx context.Context, s *load.ProgramSpec) (*load.Program, error)
+	// Spool keeps Parquet bodies, OpenParquet opens one; nil refuses them.
+	Spool       *Spool
+	OpenParquet func(ctx context.Context, path string) (parquet.File, error)
 	// Errors keeps filtered rows for ErrorURL.
 	Errors *errlog.Store
 	// Advertise is the host:port that clients reach this server by.

@@ -21,13 +21,6 @@ func writeText(w http.ResponseWriter, status int, text string) {
 	_, _ = io.WriteString(w, text)
 }
 
-// httpStream answers PUT /api/_http_stream.
-func (s *Server) httpStream(w http.ResponseWriter, r *http.Request) {
-	l := &request{s: s, r: r, limits: s.o.Limits(), length: r.ContentLength}
-	l.out.fail(unsupported("_http_stream is not supported yet, use _stream_load"))
-	l.answer(w, http.StatusOK, l.out.json())
-}
-
 // forward answers PUT …/_stream_load_forward, which is off unless its key is set.
 func (s *Server) forward(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusForbidden, "Stream load forward is disabled")

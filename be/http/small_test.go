@@ -94,9 +94,6 @@ func TestSmallPaths(t *testing.T) {
 			t.Errorf("%s %s: %d %q", tt.method, tt.path, code, body)
 		}
 	}
-	if _, body := r.get("PUT", "/api/_http_stream"); !strings.Contains(body, "[NOT_IMPLEMENTED_ERROR]_http_stream is not supported yet") {
-		t.Errorf("http_stream: %s", body)
-	}
 	for _, tt := range []struct {
 		ready, stopping bool
 		want            string

@@ -5,10 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
-	"dorisgo/block"
 	"dorisgo/doriserr"
 	"dorisgo/load"
 	"dorisgo/load/errlog"
@@ -16,9 +16,17 @@ import (
 
 // streamLoad answers PUT /api/{db}/{table}/_stream_load.
 func (s *Server) streamLoad(w http.ResponseWriter, r *http.Request) {
+	s.serveLoad(w, r, func(r *http.Request, l Limits) (h *head, db, table string, err error) {
+		h, err = parseHead(r.Header, l)
+		return h, r.PathValue("db"), r.PathValue("table"), err
+	})
+}
+
+// serveLoad answers a load; parse reads what its request asks for.
+func (s *Server) serveLoad(w http.ResponseWriter, r *http.Request, parse func(*http.Request, Limits) (h *head, db, table string, err error)) {
 	start := time.Now()
 	s.m.requests.Inc()
-	l := &request{s: s, r: r, limits: s.o.Limits(), length: r.ContentLength, out: outcome{status: statusSuccess, message: "OK"}}
+	l := &request{s: s, r: r, parse: parse, limits: s.o.Limits(), length: r.ContentLength, out: outcome{status: statusSuccess, message: "OK"}}
 	if len(r.TransferEncoding) > 0 {
 		l.length = -1
 	}
@@ -60,10 +68,18 @@ type request struct {
 	unframed bool
 	login    login
 	admitted bool // its login is good
+	parse    func(*http.Request, Limits) (h *head, db, table string, err error)
 	head     *head
-	plan     *Plan
-	body     *received
-	out      outcome
+	// db and table are the names that the load is for.
+	db, table string
+	plan      *Plan
+	body      *received
+	// input is the body, or what is left of it with what was read before.
+	input io.Reader
+	// unpack is closed at the end if the input was unpacked before its decoder
+	// was made.
+	unpack io.Closer
+	out    outcome
 }
 
 // run does the load and fills in the outcome; it returns the HTTP status.
@@ -108,8 +124,8 @@ func (l *request) run(w http.ResponseWriter) int {
 
 // checkHead checks everything that needs neither login nor table.
 func (l *request) checkHead() error {
-	h, err := parseHead(l.r.Header, l.limits)
-	l.head = h
+	h, db, table, err := l.parse(l.r, l.limits)
+	l.head, l.db, l.table = h, db, table
 	l.out.label, l.out.comment, l.out.twoPhase = h.label, h.comment, h.twoPhase
 	if err != nil {
 		return err
@@ -126,6 +142,7 @@ func (l *request) checkHead() error {
 		r: l.r.Body, announced: l.length >= 0, limit: mb << 20,
 		tooLarge: func(n int64) error { return tooLargeError(key, n, mb) },
 	}
+	l.input = l.body
 	return nil
 }
 
@@ -140,8 +157,7 @@ func (l *request) authenticate(ctx context.Context) error {
 // load plans, reads and writes.
 func (l *request) load(ctx context.Context) error {
 	planned := time.Now()
-	db, table := l.r.PathValue("db"), l.r.PathValue("table")
-	p, err := l.s.o.Loader.Plan(ctx, l.login.user, db, table)
+	p, err := l.s.o.Loader.Plan(ctx, l.login.user, l.db, l.table)
 	l.out.plan = time.Since(planned)
 	if err != nil {
 		return err
@@ -150,7 +166,13 @@ func (l *request) load(ctx context.Context) error {
 	if err := checkTable(l.head, p); err != nil {
 		return err
 	}
+	if l.head.parquet && l.s.o.Spool == nil {
+		return unsupported("format parquet is not supported by this backend")
+	}
 	m, err := l.mapping(ctx, planned)
+	if l.unpack != nil {
+		defer func() { _ = l.unpack.Close() }() // its errors were met by reading
+	}
 	if err != nil {
 		return err
 	}
@@ -161,13 +183,11 @@ func (l *request) load(ctx context.Context) error {
 	if l.head.label == "" {
 		l.head.label = newLabel(l.id)
 	}
-	log := l.s.o.Errors.New(db, l.head.label, l.id)
+	log := l.s.o.Errors.New(l.db, l.head.label, l.id)
 	defer log.Close()
 	share := l.s.budget.share()
 	defer share.release()
-	src, err := newSource(l.head, m, l.body, share, l.length, l.limits, load.RowOptions{Sink: log, Evaluate: func(p *load.Program, in *block.Block) (*block.Block, error) {
-		return p.Eval(ctx, in)
-	}})
+	src, err := l.newSource(ctx, m, share, log)
 	if err != nil {
 		return err
 	}
@@ -194,6 +214,9 @@ func (l *request) mapping(ctx context.Context, now time.Time) (*load.Mapping, er
 	}
 	if o.Location == nil {
 		o.Location = l.plan.Location
+	}
+	if l.head.statement != nil {
+		return l.statementMapping(ctx, o)
 	}
 	if n := len(l.head.jsonForm.Paths); n > 0 && o.Columns == nil {
 		all := l.plan.Table.Columns

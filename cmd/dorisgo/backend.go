@@ -217,9 +217,13 @@ func beHTTP(c *conf.BE, log *slog.Logger) func(*be.Node) (http.Handler, error) {
 			return nil, err
 		}
 		n.Background(func(ctx context.Context) { store.Run(ctx, time.Hour) })
+		spool, err := behttp.OpenSpool(n.SpoolDir(), c.SpoolBytes.Get)
+		if err != nil {
+			return nil, err
+		}
 		loader := n.Loader()
 		h, err := behttp.New(behttp.Options{
-			Loader: loader, Compile: n.Expressions.Compile, Errors: store, Advertise: n.HTTPAddr(), MemoryBytes: c.BodyMem.Get(),
+			Loader: loader, Compile: n.Expressions.Compile, Spool: spool, OpenParquet: n.Expressions.OpenParquet, Errors: store, Advertise: n.HTTPAddr(), MemoryBytes: c.BodyMem.Get(),
 			Limits: func() behttp.Limits {
 				l := behttp.DefaultLimits()
 				l.StreamingLoadMaxMB, l.StreamingLoadJSONMaxMB = c.MaxMB.Get(), c.MaxJSONMB.Get()

@@ -5,22 +5,25 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"dorisgo/sql/insert"
 )
 
 // streamLoad answers PUT /api/{db}/{table}/_stream_load with a redirect to a
 // backend. The checks are in Doris' order.
 func (s *Server) streamLoad(w http.ResponseWriter, r *http.Request) {
-	refuse := s.redirectTo(w, r)
+	refuse := s.redirectTo(w, r, r.PathValue("db"), r.PathValue("table"), false)
 	if refuse != nil {
 		refuse()
 	}
 	s.drain(w, r)
 }
 
-// redirectTo writes the redirect, or returns how to refuse the load.
-func (s *Server) redirectTo(w http.ResponseWriter, r *http.Request) (refuse func()) {
+// redirectTo writes the redirect, or returns how to refuse the load. Of an HTTP
+// stream Doris looks at the table before the login in sync_mode too.
+func (s *Server) redirectTo(w http.ResponseWriter, r *http.Request, db, table string, stream bool) (refuse func()) {
 	because := func(text string) func() { return func() { failed(w, text) } }
-	ctx, db, table := r.Context(), r.PathValue("db"), r.PathValue("table")
+	ctx := r.Context()
 	mode := strings.ToLower(r.Header.Get("group_commit"))
 	switch mode {
 	case "", "off_mode", "sync_mode", "async_mode":
@@ -31,13 +34,13 @@ func (s *Server) redirectTo(w http.ResponseWriter, r *http.Request) (refuse func
 	if err != nil {
 		return because(err.Error())
 	}
-	if mode == "async_mode" {
+	if mode == "async_mode" || stream && mode == "sync_mode" {
 		switch {
 		case !t.DatabaseExists:
 			return because("database is invalid for dbName: " + db)
 		case !t.TableExists:
 			return because("table is invalid: " + table)
-		case t.Blocked:
+		case t.Blocked && mode == "async_mode":
 			return because("insert table " + table + " is blocked on schema change")
 		}
 	}
@@ -112,8 +115,20 @@ func (s *Server) twoPhase(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, to)
 }
 
+// httpStream answers PUT /api/_http_stream, whose table is in header sql, with a
+// redirect to a backend.
 func (s *Server) httpStream(w http.ResponseWriter, r *http.Request) {
-	failed(w, "_http_stream is not supported yet, use _stream_load")
+	sql := r.Header.Get("sql")
+	h, err := insert.ParseHeader([]byte(sql))
+	if err == nil && h.DB != "" {
+		if refuse := s.redirectTo(w, r, h.DB, h.Table, true); refuse != nil {
+			refuse()
+		}
+	} else if _, err := s.login(r); err != nil {
+		s.refuse(w, err)
+	} else {
+		failed(w, "parse db and tb with wrong sql:"+sql)
+	}
 	s.drain(w, r)
 }
 

@@ -17,7 +17,7 @@ var routeTable = []route{
 	{"PUT /api/{db}/{table}/_stream_load", PrivLoad, (*Server).streamLoad, true},
 	{"PUT /api/{db}/_stream_load_2pc", PrivLogin, (*Server).twoPhase, false},
 	{"PUT /api/{db}/{table}/_stream_load_2pc", PrivLogin, (*Server).twoPhase, false},
-	{"PUT /api/_http_stream", PrivLogin, (*Server).httpStream, false},
+	{"PUT /api/_http_stream", PrivLoad, (*Server).httpStream, true},
 	{"PUT /api/{db}/{table}/_load", PrivNone, (*Server).miniLoad, false},
 	{"GET /api/{db}/get_load_state", PrivLoad, (*Server).loadState, false},
 	{"GET /api/{db}/{table}/_schema", PrivSelect, (*Server).schema, false},

@@ -177,6 +177,16 @@ func TestLoadChecks(t *testing.T) {
 		{"no backend", "/api/db/t3/_stream_load", "root", nil, false, doriserr.New(doriserr.NoBackend, "No alive backend"), 200, `{"status":"FAILED","msg":"No alive backend"}`},
 		{"a token", "/api/db/t3/_stream_load", "", []string{"token", "secret-token"}, false, nil, 307, ""},
 		{"without Expect", "/api/db/t3/_stream_load", "u", nil, false, nil, 307, ""},
+		{"stream: no statement", "/api/_http_stream", "root", nil, false, nil, 200, `{"status":"FAILED","msg":"parse db and tb with wrong sql:"}`},
+		{"stream: no database", "/api/_http_stream", "root", []string{"sql", "insert into t3 select c1 from http_stream()"}, false, nil, 200, `{"status":"FAILED","msg":"parse db and tb with wrong sql:insert into t3 select c1 from http_stream()"}`},
+		{"stream, async: unknown table before the login", "/api/_http_stream", "", []string{"sql", "insert into db.none(id) select c1", "group_commit", "async_mode"}, false, nil, 200, `{"status":"FAILED","msg":"table is invalid: none"}`},
+		{"stream, sync: unknown database before the login", "/api/_http_stream", "", []string{"sql", "insert into no.t3 select c1", "group_commit", "sync_mode"}, false, nil, 200, `{"status":"FAILED","msg":"database is invalid for dbName: no"}`},
+		{"stream, async: blocked", "/api/_http_stream", "", []string{"sql", "insert into db.t3 select c1", "group_commit", "async_mode"}, true, nil, 200, `{"status":"FAILED","msg":"insert table t3 is blocked on schema change"}`},
+		{"stream, sync: blocked is for the backend to say", "/api/_http_stream", "root", []string{"sql", "insert into db.t3 select c1", "group_commit", "sync_mode"}, true, nil, 307, ""},
+		{"stream: a bad mode", "/api/_http_stream", "", []string{"sql", "insert into db.t3 select c1", "group_commit", "x"}, false, nil, 200, "{\"status\":\"FAILED\",\"msg\":\"Header `group_commit` can only be"},
+		{"stream: no login", "/api/_http_stream", "", []string{"sql", "insert into db.t3 select c1"}, false, nil, 401, unauthorized},
+		{"stream: no privilege", "/api/_http_stream", "u", []string{"sql", "insert into db.secret select c1"}, false, nil, 200, unauthorized + "Access denied; you need (at least one of) the (LOAD)"},
+		{"stream", "/api/_http_stream", "root", []string{"sql", "insert into `db`.`t3` (id) select c1 from http_stream('format'='csv')"}, false, nil, 307, ""},
 		{"off mode", "/api/db/t3/_stream_load", "root", []string{"group_commit", "off_mode"}, true, nil, 307, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -198,11 +208,12 @@ func TestRedirect(t *testing.T) {
 	}{
 		{Endpoint{"be1", 8040}, "/api/db/t3/_stream_load", "http://be1:8040/api/db/t3/_stream_load"},
 		{Endpoint{"be1", 8040}, "/api/db/t%20x/_stream_load?a=%26", "http://be1:8040/api/db/t%20x/_stream_load?a=%26"},
+		{Endpoint{"be1", 8040}, "/api/_http_stream", "http://be1:8040/api/_http_stream"},
 		{Endpoint{"::1", 8040}, "/api/db/%E7%BC%96/_stream_load?", "http://[::1]:8040/api/db/%E7%BC%96/_stream_load?"},
 	} {
 		f := &fakeFrontend{to: tt.to}
 		addr := start(t, f, DefaultDrainBytes)
-		res, _ := ask(t, "PUT", "http://"+addr+tt.uri, "u", "p@:/%25#é", nil)
+		res, _ := ask(t, "PUT", "http://"+addr+tt.uri, "u", "p@:/%25#é", nil, "sql", "insert into db.t3 select c1 from http_stream()")
 		if got := res.Header.Get("Location"); res.StatusCode != 307 || got != tt.want {
 			t.Errorf("%d %q, want %q", res.StatusCode, got, tt.want)
 		}
@@ -296,7 +307,6 @@ func TestInfo(t *testing.T) {
 		{"PUT", "/api/db/t3/_load", 200, `{"status":"FAILED","msg":"The mini load operation has been disabled by default, if you need to add disable_mini_load=false in fe.conf."}`},
 		{"PUT", "/api/db/_stream_load_2pc", 200, `{"status":"FAILED","msg":"No transaction id or label selected."}`},
 		{"PUT", "/api/db/t3/_stream_load_2pc", 200, `{"status":"FAILED","msg":"No transaction id or label selected."}`},
-		{"PUT", "/api/_http_stream", 200, `{"status":"FAILED","msg":"_http_stream is not supported yet, use _stream_load"}`},
 		{"GET", "/api/none", 404, `{"msg":"Not Found","code":404,"data":"Not Found","count":0}`},
 		{"GET", "/metrics", 404, `{"msg":"Not Found","code":404,"data":"Not Found","count":0}`},
 	} {
@@ -323,14 +333,14 @@ func TestRoutesDemandPrivileges(t *testing.T) {
 			continue
 		}
 		url := "http://" + addr + strings.NewReplacer("{db}", "db", "{table}", "secret").Replace(path)
-		res, body := ask(t, method, url, "", "", nil)
+		res, body := ask(t, method, url, "", "", nil, "sql", "insert into db.secret select c1")
 		if refused := res.StatusCode == 401; refused != (r.priv != PrivNone) {
 			t.Errorf("%s without a login: %d %s", r.pattern, res.StatusCode, body)
 		}
 		if r.priv <= PrivLogin || strings.HasSuffix(path, "get_load_state") {
 			continue
 		}
-		if _, body := ask(t, method, url, "u", "p@:/%25#é", nil); !strings.Contains(body, `"code":401`) {
+		if _, body := ask(t, method, url, "u", "p@:/%25#é", nil, "sql", "insert into db.secret select c1"); !strings.Contains(body, `"code":401`) {
 			t.Errorf("%s without the privilege: %s", r.pattern, body)
 		}
 	}
