@@ -333,23 +333,3 @@ func TestExpressionsClose(t *testing.T) {
 		t.Errorf("after Close: %v", err)
 	}
 }
-
-func BenchmarkExpressions(b *testing.B) {
-	e := newExpressions(b)
-	p := doubled(b, e, "x*2")
-	for _, n := range []int{1, 100, load.MaxBatch} {
-		in := numbers(0, n)
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			b.SetParallelism(16)
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					if _, err := p.Eval(b.Context(), in); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-		})
-	}
-}
