@@ -57,6 +57,22 @@ type statement struct {
 	params   *insert.Params
 	// reused says that a prepared statement's plan was there already.
 	reused bool
+
+	// ctx bounds all tries to hand the rows over; end gives it back.
+	ctx context.Context
+	end context.CancelFunc
+}
+
+// bound is the context that ends with insert_timeout.
+func (s *Session) bound(ctx context.Context, st *statement, mode int) context.Context {
+	if st.ctx == nil {
+		if mode == modeOff {
+			st.ctx, st.end = context.WithTimeout(ctx, s.vars.InsertTimeout())
+		} else {
+			st.ctx = s.patience.of(ctx, s.vars.InsertTimeout(), time.Now())
+		}
+	}
+	return st.ctx
 }
 
 // load decodes a statement's rows and hands them over, again if the table
@@ -68,9 +84,11 @@ func (s *Session) load(ctx context.Context, h *insert.Header, st *statement, w *
 	case h.Select:
 		return 0, doriserr.New(doriserr.Unsupported, "INSERT INTO ... SELECT is not supported yet: load with INSERT INTO ... VALUES or Stream Load")
 	}
-	var cancel context.CancelFunc
-	ctx, cancel = context.WithTimeout(ctx, s.vars.InsertTimeout())
-	defer cancel()
+	defer func() {
+		if st.end != nil {
+			st.end()
+		}
+	}()
 	var err error
 	for range planTries {
 		var rows int64
@@ -109,6 +127,7 @@ func (s *Session) loadOnce(ctx context.Context, h *insert.Header, st *statement,
 	if res.Loaded == 0 {
 		return 0, w.OK(0, uint64(res.Filtered), "")
 	}
+	ctx = s.bound(ctx, st, mode)
 	id := st.id // the item outlives this try
 	item := &bepb.LoadItem{
 		RequestId: id[:], TableId: c.table.ID, SchemaVersion: c.table.SchemaVersion, Mode: int32(mode),

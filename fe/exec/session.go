@@ -33,6 +33,8 @@ type Session struct {
 	rows    *block.Block
 	rowsOf  *meta.Table
 	info0   []byte
+	// patience bounds INSERTs into groups.
+	patience patience
 }
 
 func newSession(srv *Server, info *mysql.ConnInfo) (*Session, error) {
@@ -109,7 +111,10 @@ func (s *Session) MaxAllowedPacket() int { return s.vars.MaxAllowedPacket() }
 func (s *Session) WaitTimeout() time.Duration { return s.vars.WaitTimeout() }
 
 // Close implements mysql.Session.
-func (s *Session) Close() { s.txn = nil }
+func (s *Session) Close() {
+	s.txn = nil
+	s.patience.drop()
+}
 
 // Query implements mysql.Session.
 func (s *Session) Query(ctx context.Context, sql []byte, w *mysql.ResultWriter) (err error) {
