@@ -132,7 +132,8 @@ func (t *table) repeat(id [16]byte) (joined, bool) {
 	if g == nil {
 		return joined{}, false
 	}
-	j := joined{g: g, rows: g.seen[id], repeat: true}
+	rows, _ := g.seen.find(id)
+	j := joined{g: g, rows: rows, repeat: true}
 	if g.w != nil {
 		j.pending = g.w.Last() // its frame, or a later one
 	}
@@ -184,7 +185,7 @@ func (g *group) append(l *Load) (*wal.Pending, error) {
 		return nil, doriserr.Wrap(doriserr.Corrupt, err, "cannot read the load's rows")
 	}
 	if l.RequestID != [16]byte{} {
-		g.seen[l.RequestID] = l.Rows
+		g.seen.put(l.RequestID, l.Rows)
 	}
 	g.rows += int64(l.Rows)
 	g.bytes += l.bytes()

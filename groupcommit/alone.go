@@ -69,7 +69,7 @@ func (t *table) joinAlone(ctx context.Context, l *Load, next Stream) (joined, er
 	}
 	g := newGroup(t, l.Table, k)
 	g.loads, g.sealed, g.reason, g.sealedAt = 1, true, SealBytes, time.Now()
-	g.seen[l.RequestID] = l.Rows
+	g.seen.put(l.RequestID, l.Rows)
 	t.launch(g, func() { g.runAlone(ctx, l, next) })
 	return joined{g: g}, nil
 }
@@ -87,7 +87,7 @@ func (g *group) runAlone(ctx context.Context, l *Load, next Stream) {
 		if err == nil {
 			g.t.mu.Lock()
 			g.rows += int64(b.Rows())
-			g.seen[l.RequestID] = int(g.rows)
+			g.seen.put(l.RequestID, int(g.rows))
 			g.t.mu.Unlock()
 		}
 		return b, err

@@ -36,7 +36,7 @@ type group struct {
 	interval time.Duration
 	maxBytes int64
 	blk      *block.Block
-	seen     map[[16]byte]int // rows by request id
+	seen     requests
 	loads    int
 	rows     int64
 	bytes    int64 // what it holds of the memory budget
@@ -87,7 +87,7 @@ type group struct {
 
 func newGroup(t *table, tb *Table, k key) *group {
 	g := &group{
-		t: t, key: k, tbl: tb, seen: map[[16]byte]int{},
+		t: t, key: k, tbl: tb,
 		ready: make(chan struct{}), first: make(chan struct{}), half: make(chan struct{}),
 		sealing: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}), decided: make(chan struct{}),
 	}

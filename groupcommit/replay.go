@@ -310,12 +310,13 @@ func (m *Manager) claim(g *group) error {
 // inspect reads a WAL that a recovery found: its header, its request ids, its
 // end. damaged says that sound frames follow a bad one.
 func (m *Manager) inspect(g *group) (damaged, err error) {
-	seen, rows := map[[16]byte]int{}, int64(0)
+	var seen requests
+	var rows int64
 	h, err := m.eachRecord(g.path, func(rec wal.Record) error {
-		if _, twice := seen[rec.RequestID]; twice && rec.RequestID != [16]byte{} {
+		if _, twice := seen.find(rec.RequestID); twice && rec.RequestID != [16]byte{} {
 			return nil
 		}
-		seen[rec.RequestID] = rec.Rows
+		seen.put(rec.RequestID, rec.Rows)
 		rows += int64(rec.Rows)
 		return nil
 	})
@@ -341,7 +342,7 @@ func (m *Manager) inspect(g *group) (damaged, err error) {
 	}
 	g.t.mu.Lock()
 	defer g.t.mu.Unlock()
-	g.header, g.seen, g.rows, g.loads = h, seen, rows, len(seen)
+	g.header, g.seen, g.rows, g.loads = h, seen, rows, seen.len()
 	// A file that is set aside as damaged is inspected again if that fails.
 	g.inspected = damaged == nil
 	return damaged, nil

@@ -157,7 +157,7 @@ func (t *table) find(id [16]byte) *group {
 		return nil
 	}
 	for _, g := range t.live {
-		if _, ok := g.seen[id]; ok {
+		if _, ok := g.seen.find(id); ok {
 			return g
 		}
 	}
@@ -169,7 +169,7 @@ func (t *table) forget(g *group) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.live = slices.DeleteFunc(t.live, func(o *group) bool { return o == g })
-	g.seen = nil
+	g.seen = requests{}
 }
 
 // waiting is the number of WALs that wait for replay. t.mu is held.
