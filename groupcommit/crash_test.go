@@ -64,6 +64,11 @@ func (f *tracedFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
+func (f *tracedFile) WriteAt(p []byte, off int64) (int, error) {
+	f.note("write " + f.name)
+	return f.File.WriteAt(p, off)
+}
+
 func (f *tracedFile) Sync() error {
 	f.note("fsync " + f.name)
 	return f.File.Sync()
@@ -248,7 +253,7 @@ func TestTraceHasNoSurprises(t *testing.T) {
 	}
 	file := index("create /wal/1/1/", 0)
 	at := file
-	for _, step := range []string{"fsync /wal/1/1/1_", "fsync /wal/1/1", "fdatasync", "ack", "call Write", "call Commit", "remove /wal/1/1/", "fsync /wal/1/1", "call Release"} {
+	for _, step := range []string{"fsync /wal/1/1/2_", "fsync /wal/1/1", "fdatasync", "ack", "call Write", "call Commit", "remove /wal/1/1/", "fsync /wal/1/1", "call Release"} {
 		at = index(step, at+1)
 	}
 }

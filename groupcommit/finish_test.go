@@ -197,7 +197,7 @@ func TestFailedCommitIsReplayed(t *testing.T) {
 // are safe, unconfirmed ones wait for VISIBLE, nobody hears "failed", and the
 // next group works.
 func TestWALErrorCommitsFromMemory(t *testing.T) {
-	for _, kind := range []errorfs.OpKind{errorfs.OpFileWrite, errorfs.OpFileSyncData} {
+	for _, kind := range []errorfs.OpKind{errorfs.OpFileWriteAt, errorfs.OpFileSyncData} {
 		for _, commitFails := range []int{0, 2} {
 			bubble(t, func(t *testing.T) {
 				f := newFSM(t)

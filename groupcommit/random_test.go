@@ -96,7 +96,7 @@ func randomFaults(t *testing.T, seed uint64) {
 	const lives = 3
 	for life := range int64(lives) {
 		faulty := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if (op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpRemove) && r.chance(3) {
+			if (op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpFileWriteAt || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpRemove) && r.chance(3) {
 				return errors.New("input/output error")
 			}
 			return nil

@@ -13,9 +13,12 @@ import (
 
 const (
 	magic = "DGWL"
-	// FormatVersion is the version of the file format that is written.
-	FormatVersion = 1
-	prefixLen     = 16
+	// FormatVersion is the version of the file format that is written. Files of
+	// every version from 1 on are read.
+	FormatVersion = 2
+	// paddedFrom is the first version whose files may end in padding.
+	paddedFrom = 2
+	prefixLen  = 16
 	// maxHeader bounds the memory that a damaged length can ask for.
 	maxHeader = 16 << 20
 )
@@ -49,6 +52,8 @@ type Header struct {
 	Facts []Fact
 	// CreatedMs is the wall clock at creation, for ages in metrics.
 	CreatedMs int64
+	// Version is the file's format, set by OpenReader.
+	Version uint16
 	// Salt makes the frames' checksums private to this file, so that no row's
 	// contents can pass for a frame. Create draws it.
 	Salt uint64

@@ -18,7 +18,7 @@ func Inspect(out io.Writer, fs vfs.FS, path string) error {
 		return err
 	}
 	defer r.Close()
-	fmt.Fprintf(out, "wal file, format %d\n", FormatVersion)
+	fmt.Fprintf(out, "wal file, format %d\n", h.Version)
 	fmt.Fprintf(out, "  cluster %s meta_epoch %d\n", h.ClusterID, h.MetaEpoch)
 	fmt.Fprintf(out, "  backend %d uuid %s\n", h.BackendID, h.BackendUUID)
 	fmt.Fprintf(out, "  txn %d label %s owner_epoch %d\n", h.TxnID, h.Label, h.OwnerEpoch)

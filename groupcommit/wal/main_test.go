@@ -113,7 +113,8 @@ func readAll(fs vfs.FS, path string) (Header, []Record, error) {
 }
 
 // makeFile writes n records, each in a frame of its own, and returns the file's
-// bytes and where each frame begins; the last entry is the file's length.
+// bytes without the padding and where each frame begins; the last entry is the
+// end of the last frame.
 func makeFile(t testing.TB, n int) (data []byte, edges []int) {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -131,7 +132,7 @@ func makeFile(t testing.TB, n int) (data []byte, edges []int) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	data = readFile(t, fs, w.Path())
+	data = readFile(t, fs, w.Path())[:w.Bytes()]
 	return data, append(edges, len(data))
 }
 

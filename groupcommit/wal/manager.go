@@ -57,6 +57,8 @@ type Manager struct {
 // openFile is a file's entry in the accounts.
 type openFile struct {
 	info FileInfo
+	// size is what counts against the limit: header, frames that were handed
+	// in, and padding.
 	size atomic.Int64
 }
 
@@ -184,7 +186,7 @@ func (m *Manager) createIn(d *dir, h *Header, head []byte, seed uint32, onDead f
 	m.mu.Lock()
 	m.files[path] = file
 	m.mu.Unlock()
-	return newWriter(m, d, file, f, seed, onDead), nil
+	return newWriter(m, d, file, f, int64(len(head)), seed, onDead), nil
 }
 
 // makeDir makes a directory and its entry in its parent durable, once in the

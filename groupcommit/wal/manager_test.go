@@ -38,17 +38,29 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// TestGoldenFile pins the bytes of format version 1 and what is read from them.
+// TestGoldenFile pins the bytes of the format that is written, and what is read
+// from files of every version.
 func TestGoldenFile(t *testing.T) {
 	data, _ := makeFile(t, 3)
-	golden(t, "v1.wal", data)
-	fs := vfs.NewMem()
-	writeFile(t, fs, "/f", data)
-	var text strings.Builder
-	if err := Inspect(&text, fs, "/f"); err != nil {
-		t.Fatal(err)
+	golden(t, "v2.wal", data)
+	for _, name := range []string{"v1", "v2"} {
+		data, err := os.ReadFile(filepath.Join("testdata", name+".wal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fs := vfs.NewMem()
+		writeFile(t, fs, "/f", data)
+		var text strings.Builder
+		if err := Inspect(&text, fs, "/f"); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".txt", []byte(text.String()))
+		_, recs, err := readAll(fs, "/f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkRecords(t, recs, 3, name)
 	}
-	golden(t, "v1.txt", []byte(text.String()))
 }
 
 // TestTrace pins every file operation of a file's life: a lost fsync shows.
@@ -175,7 +187,7 @@ func TestScan(t *testing.T) {
 			continue
 		}
 		h := testHeader(f.TxnID)
-		if f.DBID != 11 || f.TableID != 22 || f.BackendID != 10001 || f.Version != 1 || f.Label != h.Label || f.Bytes == 0 {
+		if f.DBID != 11 || f.TableID != 22 || f.BackendID != 10001 || f.Version != FormatVersion || f.Label != h.Label || f.Bytes == 0 {
 			t.Errorf("%+v", f)
 		}
 		ours = append(ours, f.TxnID)

@@ -1,6 +1,8 @@
 package wal
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -23,6 +25,7 @@ type Reader struct {
 	off    int64
 	seed   uint32
 	before uint32
+	padded bool // zeros after the last frame are padding
 	buf    []byte
 	rest   []byte // unread records of the present frame
 	frames int
@@ -63,8 +66,9 @@ func (r *Reader) readHeader() (Header, error) {
 	if string(prefix[:4]) != magic || crc32.Checksum(prefix[:12], castagnoli) != binary.LittleEndian.Uint32(prefix[12:]) {
 		return Header{}, r.noPrefix()
 	}
-	if v := binary.LittleEndian.Uint16(prefix[4:]); v != FormatVersion {
-		return Header{}, fmt.Errorf("%w %d", ErrVersion, v)
+	version := binary.LittleEndian.Uint16(prefix[4:])
+	if version == 0 || version > FormatVersion {
+		return Header{}, fmt.Errorf("%w %d", ErrVersion, version)
 	}
 	n := int64(binary.LittleEndian.Uint32(prefix[8:]))
 	if n > maxHeader {
@@ -90,26 +94,39 @@ func (r *Reader) readHeader() (Header, error) {
 	if err != nil {
 		return Header{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	r.off, r.before = end, r.seed
+	h.Version = version
+	r.off, r.before, r.padded = end, r.seed, version >= paddedFrom
 	return h, nil
 }
 
 // noPrefix tells a file whose first block was never written from damage.
 func (r *Reader) noPrefix() error {
-	var chunk [4096]byte
-	for off := int64(0); off < r.size; off += int64(len(chunk)) {
-		p := chunk[:min(int64(len(chunk)), r.size-off)]
-		if err := r.readAt(p, off); err != nil {
-			return err
-		}
-		for _, b := range p {
-			if b != 0 {
-				return fmt.Errorf("%w: magic number or header prefix", ErrDamaged)
-			}
-		}
+	zero, err := r.zeroFrom(0)
+	switch {
+	case err != nil:
+		return err
+	case !zero:
+		return fmt.Errorf("%w: magic number or header prefix", ErrDamaged)
 	}
 	return ErrNoHeader
 }
+
+// zeroFrom says whether the file has nothing but zeros from off on.
+func (r *Reader) zeroFrom(off int64) (bool, error) {
+	var chunk [4096]byte
+	for ; off < r.size; off += int64(len(chunk)) {
+		p := chunk[:min(int64(len(chunk)), r.size-off)]
+		if err := r.readAt(p, off); err != nil {
+			return false, err
+		}
+		if !bytes.Equal(p, zeros[:len(p)]) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+var zeros [4096]byte
 
 func (r *Reader) readAt(p []byte, off int64) error {
 	if n, err := r.f.ReadAt(p, off); err != nil && !(errors.Is(err, io.EOF) && n == len(p)) {
@@ -119,7 +136,7 @@ func (r *Reader) readAt(p []byte, off int64) error {
 }
 
 // Next returns the next record. At the end: io.EOF if the file ends with a sound
-// frame, a *TornError if it ends with an unfinished one, ErrDamaged if a bad
+// frame or the padding after it, a *TornError if it ends with an unfinished one, ErrDamaged if a bad
 // frame is followed by a sound one. Other errors are those of the file system
 // and say nothing about the file.
 func (r *Reader) Next() (Record, error) {
@@ -158,6 +175,11 @@ func (r *Reader) nextFrame() error {
 		return err
 	}
 	if f == nil || f.before != r.before {
+		if r.padded {
+			if zero, err := r.zeroFrom(r.off); zero || err != nil {
+				return cmp.Or(err, io.EOF)
+			}
+		}
 		return r.badFrame()
 	}
 	r.rest = r.buf[:f.length]
@@ -219,5 +241,29 @@ func (r *Reader) badFrame() error {
 			break
 		}
 	}
-	return &TornError{Offset: r.off, Bytes: r.size - r.off}
+	end, err := r.lastByte()
+	if err != nil {
+		return err
+	}
+	return &TornError{Offset: r.off, Bytes: end - r.off}
+}
+
+// lastByte is the end of the file without the zeros that may be padding.
+func (r *Reader) lastByte() (int64, error) {
+	end := r.size
+	if !r.padded {
+		return end, nil
+	}
+	var chunk [4096]byte
+	for end > r.off {
+		p := chunk[:min(int64(len(chunk)), end-r.off)]
+		if err := r.readAt(p, end-int64(len(p))); err != nil {
+			return 0, err
+		}
+		if left := len(bytes.TrimRight(p, "\x00")); left > 0 {
+			return end - int64(len(p)-left), nil
+		}
+		end -= int64(len(p))
+	}
+	return end, nil
 }

@@ -33,7 +33,7 @@ func TestCutAtEveryByte(t *testing.T) {
 		if clean != (err == nil) || !clean && !errors.Is(err, ErrTorn) {
 			t.Fatalf("cut at %d: clean=%v, error %v", cut, clean, err)
 		}
-		if torn, ok := errors.AsType[*TornError](err); ok && (torn.Offset != int64(edges[whole]) || torn.Offset+torn.Bytes != int64(cut)) {
+		if torn, ok := errors.AsType[*TornError](err); ok && (torn.Offset != int64(edges[whole]) || torn.Bytes != int64(len(bytes.TrimRight(data[edges[whole]:cut], "\x00")))) {
 			t.Fatalf("cut at %d: %+v", cut, torn)
 		}
 	}
@@ -82,6 +82,9 @@ func TestOddFiles(t *testing.T) {
 	clear(middle[edges[1]:edges[2]])
 	swapped := bytes.Clone(data[:edges[1]])
 	swapped = append(swapped, data[edges[2]:]...)
+	v1 := bytes.Clone(data)
+	v1[4] = 1
+	fixPrefix(v1)
 	later := bytes.Clone(data)
 	later[4] = 9
 	fixPrefix(later)
@@ -98,9 +101,14 @@ func TestOddFiles(t *testing.T) {
 		{"header only", data[:edges[0]], 0, nil},
 		{"empty", nil, 0, ErrNoHeader},
 		{"zeros", zeros, 0, ErrNoHeader},
-		{"zero tail", append(bytes.Clone(data), zeros...), 3, ErrTorn},
+		{"padding", append(bytes.Clone(data), zeros...), 3, nil},
+		{"padding shorter than a frame's header", append(bytes.Clone(data), 0, 0, 0), 3, nil},
+		{"something behind padding", append(append(bytes.Clone(data), zeros...), 1), 3, ErrTorn},
+		{"version 1", v1, 3, nil},
+		{"version 1 and a zero tail", append(bytes.Clone(v1), zeros...), 3, ErrTorn},
+		{"version 1, header and a zero tail", append(bytes.Clone(v1[:edges[0]]), zeros...), 0, ErrTorn},
 		{"zero tail of a cut frame", append(bytes.Clone(data[:edges[2]+9]), zeros...), 2, ErrTorn},
-		{"zero tail after the header", append(bytes.Clone(data[:edges[0]]), zeros...), 0, ErrTorn},
+		{"padding after the header", append(bytes.Clone(data[:edges[0]]), zeros...), 0, nil},
 		{"header half zero", append(bytes.Clone(data[:40]), make([]byte, edges[0]-40)...), 0, ErrNoHeader},
 		{"frame in the middle zero", middle, 1, ErrDamaged},
 		{"frame in the middle gone", swapped, 1, ErrDamaged},
@@ -140,7 +148,7 @@ func TestRowsCannotForgeFrames(t *testing.T) {
 		t.Fatal(err)
 	}
 	torn := readFile(t, fs, w.Path())
-	torn[len(torn)-1] ^= 1
+	torn[w.Bytes()-1] ^= 1
 	writeFile(t, fs, "/f", torn)
 	if _, recs, err := readAll(fs, "/f"); !errors.Is(err, ErrTorn) || len(recs) != 0 {
 		t.Fatalf("%d records, %v", len(recs), err)
@@ -160,12 +168,12 @@ func TestTornLargeFrame(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := readFile(t, fs, w.Path())
-	data[len(data)-3_000_000] ^= 1
+	data[w.Bytes()-3_000_000] ^= 1
 	writeFile(t, fs, "/damaged", data)
 	if _, _, err := readAll(fs, "/damaged"); !errors.Is(err, ErrDamaged) {
 		t.Fatal(err)
 	}
-	writeFile(t, fs, "/torn", data[:len(data)-100])
+	writeFile(t, fs, "/torn", data[:w.Bytes()-100])
 	if _, _, err := readAll(fs, "/torn"); !errors.Is(err, ErrTorn) {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func TestOneRowFrameIsSmall(t *testing.T) {
 // TestDeadAfterError: after a failed write or fsync everybody who waits gets an
 // error, the owner is told first, and the file takes nothing more.
 func TestDeadAfterError(t *testing.T) {
-	for _, kind := range []errorfs.OpKind{errorfs.OpFileWrite, errorfs.OpFileSyncData} {
+	for _, kind := range []errorfs.OpKind{errorfs.OpFileWriteAt, errorfs.OpFileSyncData} {
 		mem := vfs.NewMem()
 		var armed atomic.Bool
 		boom := errors.New("input/output error")
