@@ -14,6 +14,7 @@ import (
 	"dorisgo/meta/txn"
 	"dorisgo/rpc/bepb"
 	"dorisgo/rpc/fepb"
+	"dorisgo/rpc/peer"
 )
 
 // The modes of a load on the wire.
@@ -57,18 +58,70 @@ type groupTable struct {
 	group *groupcommit.Table
 }
 
-// handle is the peer.LoadHandler.
-func (l *loads) handle(ctx context.Context, item *bepb.LoadItem, reply func(*bepb.LoadReply)) {
-	l.inflight.enter()
-	go func() {
-		defer l.inflight.leave()
-		r, err := l.load(ctx, item)
-		if err != nil {
-			r = &bepb.LoadReply{ErrorKind: int32(doriserr.KindOf(err)) + 1, Error: err.Error()}
+// handle is the peer.LoadHandler. The loads of a frame that are in the same group
+// are waited for by one goroutine and answered together; every other one has a
+// goroutine of its own.
+func (l *loads) handle(f *peer.Loads) {
+	var same [][]joinedLoad
+	for _, item := range f.Items {
+		if j, ok := l.tryJoin(item); ok {
+			same = gather(same, joinedLoad{item.Seq, j})
+			continue
 		}
-		r.Seq = item.Seq
-		reply(r)
-	}()
+		ctx := f.Context(item)
+		l.inflight.enter()
+		go func() {
+			defer l.inflight.leave()
+			r, err := l.load(ctx, item)
+			f.Reply(answer(item.Seq, r, err))
+		}()
+	}
+	for _, joined := range same {
+		l.inflight.enter()
+		go func() {
+			defer l.inflight.leave()
+			replies := make([]*bepb.LoadReply, len(joined))
+			for i := range joined {
+				ack, err := joined[i].Wait(f.Stream)
+				replies[i] = answer(joined[i].seq, groupReply(&ack), err)
+			}
+			f.Reply(replies...)
+		}()
+	}
+}
+
+// joinedLoad is a load of a stream that has its place in a group.
+type joinedLoad struct {
+	seq uint64
+	groupcommit.Joined
+}
+
+// gather puts a load to those of the same group.
+func gather(same [][]joinedLoad, j joinedLoad) [][]joinedLoad {
+	for i := range same {
+		if same[i][0].Together(&j.Joined) {
+			same[i] = append(same[i], j)
+			return same
+		}
+	}
+	return append(same, []joinedLoad{j})
+}
+
+func answer(seq uint64, r *bepb.LoadReply, err error) *bepb.LoadReply {
+	if err != nil {
+		r = &bepb.LoadReply{ErrorKind: int32(doriserr.KindOf(err)) + 1, Error: err.Error()}
+	}
+	r.Seq = seq
+	return r
+}
+
+// tryJoin gives an async load its place in a group if that needs no wait.
+func (l *loads) tryJoin(item *bepb.LoadItem) (j groupcommit.Joined, ok bool) {
+	t, known := l.catalog.TableByID(item.TableId)
+	if !known || t.SchemaVersion != item.SchemaVersion || item.Mode != modeAsync || l.wait() || len(item.RequestId) != 16 {
+		return j, false
+	}
+	return l.groups.TryAdd(l.groupLoad(t, item))
 }
 
 // Load runs one load for an FE in the same process, on the caller's goroutine:
@@ -97,13 +150,21 @@ func (l *loads) load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply,
 	if item.Mode == modeOff {
 		return l.normal(ctx, t, item)
 	}
-	ack, err := l.groups.Add(ctx, &groupcommit.Load{
-		Table: l.groupTable(t), Async: item.Mode == modeAsync && !l.wait(), RequestID: [16]byte(item.RequestId),
-		Encoded: item.Block, Rows: int(item.Rows), Bytes: item.Bytes,
-	})
+	ack, err := l.groups.Add(ctx, l.groupLoad(t, item))
 	if err != nil {
 		return nil, err
 	}
+	return groupReply(&ack), nil
+}
+
+func (l *loads) groupLoad(t *meta.Table, item *bepb.LoadItem) *groupcommit.Load {
+	return &groupcommit.Load{
+		Table: l.groupTable(t), Async: item.Mode == modeAsync && !l.wait(), RequestID: [16]byte(item.RequestId),
+		Encoded: item.Block, Rows: int(item.Rows), Bytes: item.Bytes,
+	}
+}
+
+func groupReply(ack *groupcommit.Ack) *bepb.LoadReply {
 	r := &bepb.LoadReply{Label: ack.Label, TxnId: ack.TxnID, Group: true, Index: ack.Index, State: int32(txn.Prepare)}
 	switch {
 	case ack.Visible:
@@ -111,7 +172,7 @@ func (l *loads) load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply,
 	case !ack.Async:
 		r.State = int32(txn.Committed)
 	}
-	return r, nil
+	return r
 }
 
 // table is the table as the load was planned on it.

@@ -43,6 +43,12 @@ func (m *Manager) Add(ctx context.Context, l *Load) (Ack, error) {
 		m.counters.Refused.Add(1)
 		return Ack{}, err
 	}
+	m.added(l, &j)
+	return j.wait(ctx)
+}
+
+// added tells of a load that has its place.
+func (m *Manager) added(l *Load, j *joined) {
 	if l.Joined != nil {
 		l.Joined()
 	}
@@ -53,10 +59,46 @@ func (m *Manager) Add(ctx context.Context, l *Load) (Ack, error) {
 		m.counters.Rows.Add(int64(l.Rows))
 	}
 	if m.mem.pressed() {
-		t.seal(j.g, SealMemory)
+		j.g.t.seal(j.g, SealMemory)
 	}
-	return j.wait(ctx)
 }
+
+// TryAdd is Add up to its wait, for an async load that need not wait for its
+// place: Wait then gives the ack. Without ok nothing of the load is anywhere, and
+// Add takes it or says why not.
+func (m *Manager) TryAdd(l *Load) (j Joined, ok bool) {
+	if l.Rows == 0 || !l.Async || l.bytes() > int64(l.Table.DataBytes) {
+		return Joined{}, false
+	}
+	t := m.table(l.Table.DBID, l.Table.ID, l.Table.Name)
+	if !t.admitted.Load() || l.bytes() >= m.wals.Available()/10*8 || !m.mem.tryAcquire(l.bytes()) {
+		return Joined{}, false
+	}
+	in, wait, err := t.tryJoin(l, true)
+	if wait != nil {
+		t.mu.Lock()
+		wait.waiters--
+		t.mu.Unlock()
+	}
+	if err != nil || wait != nil || in.repeat {
+		m.mem.release(l.bytes())
+	}
+	if err != nil || wait != nil {
+		return Joined{}, false
+	}
+	m.added(l, &in)
+	return Joined{in}, true
+}
+
+// Joined is an async load that has its place in a group.
+type Joined struct{ j joined }
+
+// Wait waits for the ack as Add does; ctx is the load's deadline.
+func (j *Joined) Wait(ctx context.Context) (Ack, error) { return j.j.wait(ctx) }
+
+// Together reports whether both loads are in the same group: what they wait for
+// comes at about the same time.
+func (j *Joined) Together(o *Joined) bool { return j.j.g == o.j.g }
 
 // joined is a load that has its place, or the repeat of one.
 type joined struct {

@@ -43,9 +43,12 @@ func (b *budget) try(n int64) bool {
 	}
 }
 
+// tryAcquire takes n bytes if they are free and nobody waits.
+func (b *budget) tryAcquire(n int64) bool { return b.queued.Load() == 0 && b.try(n) }
+
 // acquire takes n bytes and waits for them if it must.
 func (b *budget) acquire(ctx context.Context, n int64, stop <-chan struct{}) error {
-	if b.queued.Load() == 0 && b.try(n) {
+	if b.tryAcquire(n) {
 		return nil
 	}
 	w := &budgetWaiter{n: n, ready: make(chan struct{})}

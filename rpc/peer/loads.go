@@ -237,15 +237,31 @@ func (c *LoadClient) fail(why error) {
 	c.queue = nil
 }
 
-// LoadHandler takes one load and answers it once, from any goroutine, through
-// reply; ctx ends when the sender gave up or the stream broke. Item and its
-// bytes may be kept.
-type LoadHandler func(ctx context.Context, item *bepb.LoadItem, reply func(*bepb.LoadReply))
+// Loads are the loads of one frame that came from an FE. Items and their bytes
+// may be kept.
+type Loads struct {
+	Items []*bepb.LoadItem
+	// Stream ends when the stream breaks: nobody waits for answers any more.
+	Stream context.Context
+	r      *replier
+}
 
-// ServeLoads runs a BE's end of a load stream: it hands each load to handle,
-// which must not block and answers each load once, and sends the answers that
-// are ready in one frame. When stopping is closed it admits no more loads, and
-// returns once those under way are answered and the answers sent.
+// Context is the context of one load: it ends when its time-out has passed, when
+// the sender gave up, and with the stream, and at the latest when the load is
+// answered. It must be called before the handler returns.
+func (l *Loads) Context(item *bepb.LoadItem) context.Context { return l.r.context(l.Stream, item) }
+
+// Reply answers loads of the frame, from any goroutine. Each load is answered
+// once, by its Seq; those that are answered together share a frame.
+func (l *Loads) Reply(replies ...*bepb.LoadReply) { l.r.reply(replies...) }
+
+// LoadHandler takes the loads of one frame and must not block.
+type LoadHandler func(l *Loads)
+
+// ServeLoads runs a BE's end of a load stream: it hands each frame to handle, and
+// sends the answers that are ready in one frame. When stopping is closed it
+// admits no more loads, and returns once those under way are answered and the
+// answers sent.
 func ServeLoads(stream bepb.Backend_LoadServer, handle LoadHandler, stopping <-chan struct{}) error {
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
@@ -269,8 +285,9 @@ func ServeLoads(stream bepb.Backend_LoadServer, handle LoadHandler, stopping <-c
 }
 
 type replier struct {
-	mu      sync.Mutex
-	ready   []*bepb.LoadReply
+	mu    sync.Mutex
+	ready []*bepb.LoadReply
+	// cancels end the contexts that handlers asked for.
 	cancels map[uint64]context.CancelFunc
 	// open counts the loads without an answer.
 	open     int
@@ -284,23 +301,31 @@ func (r *replier) receive(ctx context.Context, stream bepb.Backend_LoadServer, h
 		if err != nil {
 			return err
 		}
+		items := frame.Items[:0]
 		for _, item := range frame.Items {
 			if item.Cancel {
 				r.cancel(item.Seq)
-				continue
+			} else {
+				items = append(items, item)
 			}
-			load := r.begin(ctx, item)
-			select {
-			case <-r.stopping:
+		}
+		r.mu.Lock()
+		r.open += len(items)
+		r.mu.Unlock()
+		select {
+		case <-r.stopping:
+			for _, item := range items {
 				r.reply(&bepb.LoadReply{Seq: item.Seq, ErrorKind: int32(doriserr.NotAdmitted) + 1, Error: "be is stopping"})
-			default:
-				handle(load, item, r.reply)
+			}
+		default:
+			if len(items) > 0 {
+				handle(&Loads{Items: items, Stream: ctx, r: r})
 			}
 		}
 	}
 }
 
-func (r *replier) begin(ctx context.Context, item *bepb.LoadItem) context.Context {
+func (r *replier) context(ctx context.Context, item *bepb.LoadItem) context.Context {
 	var cancel context.CancelFunc
 	if item.TimeoutMs > 0 {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(item.TimeoutMs)*time.Millisecond)
@@ -309,11 +334,11 @@ func (r *replier) begin(ctx context.Context, item *bepb.LoadItem) context.Contex
 	}
 	r.mu.Lock()
 	r.cancels[item.Seq] = cancel
-	r.open++
 	r.mu.Unlock()
 	return ctx
 }
 
+// cancel ends a load's context, if its handler asked for one.
 func (r *replier) cancel(seq uint64) {
 	r.mu.Lock()
 	cancel := r.cancels[seq]
@@ -324,16 +349,19 @@ func (r *replier) cancel(seq uint64) {
 	}
 }
 
-func (r *replier) reply(p *bepb.LoadReply) {
+func (r *replier) reply(replies ...*bepb.LoadReply) {
 	r.mu.Lock()
-	cancel := r.cancels[p.Seq]
-	delete(r.cancels, p.Seq)
-	r.ready = append(r.ready, p)
-	r.open--
-	r.mu.Unlock()
-	if cancel != nil {
-		cancel()
+	if len(r.cancels) > 0 {
+		for _, p := range replies {
+			if cancel := r.cancels[p.Seq]; cancel != nil {
+				delete(r.cancels, p.Seq)
+				defer cancel()
+			}
+		}
 	}
+	r.ready = append(r.ready, replies...)
+	r.open -= len(replies)
+	r.mu.Unlock()
 	select {
 	case r.wake <- struct{}{}:
 	default:

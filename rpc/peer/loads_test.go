@@ -22,6 +22,15 @@ type backend struct {
 
 func (b backend) Load(s bepb.Backend_LoadServer) error { return ServeLoads(s, b.handle, b.stopping) }
 
+// each is a handler that takes the loads of a frame one by one.
+func each(handle func(ctx context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply))) LoadHandler {
+	return func(l *Loads) {
+		for _, it := range l.Items {
+			handle(l.Context(it), it, func(r *bepb.LoadReply) { l.Reply(r) })
+		}
+	}
+}
+
 // serve runs a backend on an in-process pipe and returns a client for it, and
 // what ends the server.
 func serve(t *testing.T, handle LoadHandler) (*LoadClient, *grpc.Server) {
@@ -53,13 +62,13 @@ func serveUntil(t *testing.T, stopping chan struct{}, handle LoadHandler) (*Load
 }
 
 func TestEveryLoadGetsItsOwnAnswer(t *testing.T) {
-	c, _ := serve(t, func(_ context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
+	c, _ := serve(t, each(func(_ context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
 		if it.TableId%10 == 0 {
 			reply(&bepb.LoadReply{Seq: it.Seq, ErrorKind: int32(doriserr.DataQuality) + 1, Error: fmt.Sprint("bad ", it.TableId)})
 			return
 		}
 		reply(&bepb.LoadReply{Seq: it.Seq, TxnId: it.TableId})
-	})
+	}))
 	var wg sync.WaitGroup
 	for i := range 64 {
 		wg.Go(func() {
@@ -82,7 +91,7 @@ func TestEveryLoadGetsItsOwnAnswer(t *testing.T) {
 
 func TestABrokenStreamIsUnknownForWhatWasSent(t *testing.T) {
 	arrived := make(chan struct{}, 1)
-	c, srv := serve(t, func(context.Context, *bepb.LoadItem, func(*bepb.LoadReply)) { arrived <- struct{}{} })
+	c, srv := serve(t, each(func(context.Context, *bepb.LoadItem, func(*bepb.LoadReply)) { arrived <- struct{}{} }))
 	result := make(chan error, 1)
 	go func() {
 		_, err := c.Send(t.Context(), &bepb.LoadItem{TableId: 1})
@@ -102,12 +111,12 @@ func TestABrokenStreamIsUnknownForWhatWasSent(t *testing.T) {
 func TestTheClientsPatienceReachesTheBackend(t *testing.T) {
 	var canceled atomic.Int32
 	seen := make(chan struct{}, 2)
-	c, _ := serve(t, func(ctx context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
+	c, _ := serve(t, each(func(ctx context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
 		context.AfterFunc(ctx, func() {
 			canceled.Add(1)
 			seen <- struct{}{}
 		})
-	})
+	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, err := c.Send(ctx, &bepb.LoadItem{TableId: 1})
@@ -125,7 +134,7 @@ func TestTheClientsPatienceReachesTheBackend(t *testing.T) {
 
 func TestCloseFailsWaitingLoads(t *testing.T) {
 	arrived := make(chan struct{}, 1)
-	c, _ := serve(t, func(context.Context, *bepb.LoadItem, func(*bepb.LoadReply)) { arrived <- struct{}{} })
+	c, _ := serve(t, each(func(context.Context, *bepb.LoadItem, func(*bepb.LoadReply)) { arrived <- struct{}{} }))
 	result := make(chan error, 1)
 	go func() {
 		_, err := c.Send(context.Background(), &bepb.LoadItem{TableId: 1})
@@ -166,8 +175,12 @@ func BenchmarkLoadStream(b *testing.B) {
 	pipes := &Pipes{}
 	l := pipes.Listen("be:9060")
 	srv := NewServer("")
-	bepb.RegisterBackendServer(srv, backend{handle: func(_ context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
-		reply(&bepb.LoadReply{Seq: it.Seq, TxnId: 1})
+	bepb.RegisterBackendServer(srv, backend{handle: func(l *Loads) {
+		replies := make([]*bepb.LoadReply, len(l.Items))
+		for i, it := range l.Items {
+			replies[i] = &bepb.LoadReply{Seq: it.Seq, TxnId: 1}
+		}
+		l.Reply(replies...)
 	}})
 	go srv.Serve(l)
 	defer srv.Stop()
@@ -198,13 +211,13 @@ func BenchmarkLoadStream(b *testing.B) {
 // that it has, admits no others, and then ends the stream by itself.
 func TestStoppingAnswersWhatIsUnderWay(t *testing.T) {
 	stopping, arrived, finish := make(chan struct{}), make(chan struct{}, 10), make(chan struct{})
-	c, srv := serveUntil(t, stopping, func(_ context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
+	c, srv := serveUntil(t, stopping, each(func(_ context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
 		arrived <- struct{}{}
 		go func() {
 			<-finish
 			reply(&bepb.LoadReply{Seq: it.Seq, TxnId: it.TableId})
 		}()
-	})
+	}))
 	results := make(chan error, 10)
 	for i := range 10 {
 		go func() {
