@@ -24,8 +24,19 @@ type Backends struct {
 	mu     sync.RWMutex
 	loads  map[string]*peer.LoadClient
 	local  map[string]Loader
+	routes map[*meta.Backend]route
 	closed bool
 }
+
+// route is where the loads for a BE go, so that its address need not be made
+// for each. A BE of the catalog never changes; it is replaced.
+type route struct {
+	local  Loader
+	stream *peer.LoadClient
+}
+
+// maxRoutes bounds what is remembered of BEs that were replaced.
+const maxRoutes = 1000
 
 // Loader takes loads in this process, on the caller's goroutine; be.Node
 // implements it.
@@ -38,11 +49,12 @@ func (b *Backends) SetLocal(addr string, l Loader) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.local[addr] = l
+	clear(b.routes)
 }
 
 // New returns a Backends over the node's connections.
 func New(pool *peer.Pool) *Backends {
-	return &Backends{pool: pool, loads: map[string]*peer.LoadClient{}, local: map[string]Loader{}}
+	return &Backends{pool: pool, loads: map[string]*peer.LoadClient{}, local: map[string]Loader{}, routes: map[*meta.Backend]route{}}
 }
 
 // Addr is a BE's gRPC address.
@@ -59,29 +71,43 @@ func (b *Backends) client(be *meta.Backend) (bepb.BackendClient, error) {
 // Load sends one load on the BE's stream, or hands it to a BE in this process,
 // and waits for its answer.
 func (b *Backends) Load(ctx context.Context, be *meta.Backend, item *bepb.LoadItem) (*bepb.LoadReply, error) {
-	addr := Addr(be)
 	b.mu.RLock()
-	local, c := b.local[addr], b.loads[addr]
+	r, ok := b.routes[be]
 	b.mu.RUnlock()
-	if local != nil {
-		return local.Load(ctx, item)
-	}
-	if c == nil {
+	if !ok {
 		var err error
-		if c, err = b.open(addr, be); err != nil {
+		if r, err = b.find(be); err != nil {
 			return nil, err
 		}
 	}
-	return c.Send(ctx, item)
+	if r.local != nil {
+		return r.local.Load(ctx, item)
+	}
+	return r.stream.Send(ctx, item)
 }
 
-// open starts the load stream to a BE.
-func (b *Backends) open(addr string, be *meta.Backend) (*peer.LoadClient, error) {
+// find makes the route to a BE, and starts its load stream if there is none.
+func (b *Backends) find(be *meta.Backend) (r route, err error) {
+	addr := Addr(be)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return nil, doriserr.New(doriserr.Stopping, "the frontend is stopping")
+		return route{}, doriserr.New(doriserr.Stopping, "the frontend is stopping")
 	}
+	if r.local = b.local[addr]; r.local == nil {
+		if r.stream, err = b.stream(addr, be); err != nil {
+			return route{}, err
+		}
+	}
+	if len(b.routes) >= maxRoutes {
+		clear(b.routes)
+	}
+	b.routes[be] = r
+	return r, nil
+}
+
+// stream is the load stream to a BE, started if there is none. b.mu is held.
+func (b *Backends) stream(addr string, be *meta.Backend) (*peer.LoadClient, error) {
 	if c := b.loads[addr]; c != nil {
 		return c, nil
 	}
@@ -154,6 +180,7 @@ func (b *Backends) Close() {
 	b.closed = true
 	loads := b.loads
 	b.loads = map[string]*peer.LoadClient{}
+	clear(b.routes)
 	b.mu.Unlock()
 	for _, c := range loads {
 		c.Close()

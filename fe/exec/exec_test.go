@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"dorisgo/block"
 	"dorisgo/client"
 	"dorisgo/doriserr"
@@ -40,7 +42,11 @@ func (w *world) View(f func(*meta.State)) {
 	defer w.mu.Unlock()
 	f(w.state)
 }
-func (w *world) AppliedIndex() uint64                      { return w.index }
+func (w *world) AppliedIndex() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.index
+}
 func (w *world) WaitApplied(context.Context, uint64) error { return nil }
 func (w *world) Leader() (id, addr string, ok bool)        { return "fe", "fe:9010", true }
 func (w *world) IsLeader() bool                            { return true }
@@ -75,7 +81,7 @@ func (w *world) Change(_ context.Context, c meta.Command) (meta.Result, error) {
 
 func (w *world) Load(_ context.Context, be *meta.Backend, item *bepb.LoadItem) (*bepb.LoadReply, error) {
 	w.mu.Lock()
-	w.loads = append(w.loads, item)
+	w.loads = append(w.loads, proto.CloneOf(item)) // a session uses it again
 	w.targets = append(w.targets, be.ID)
 	n := len(w.loads)
 	w.mu.Unlock()

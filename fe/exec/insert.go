@@ -33,6 +33,10 @@ const planTries = 3
 // cachedTarget keeps what was derived from the last statement's header.
 type cachedTarget struct {
 	header *insert.Header
+	// at is the log index whose state table and the user's privilege were looked
+	// up in, for user; with another index they are looked up again.
+	at     uint64
+	user   string
 	db     string
 	table  *meta.Table
 	dbObj  *meta.Database
@@ -128,27 +132,32 @@ func (s *Session) loadOnce(ctx context.Context, h *insert.Header, st *statement,
 		return 0, w.OK(0, uint64(res.Filtered), "")
 	}
 	ctx = s.bound(ctx, st, mode)
-	id := st.id // the item outlives this try
-	item := &bepb.LoadItem{
-		RequestId: id[:], TableId: c.table.ID, SchemaVersion: c.table.SchemaVersion, Mode: int32(mode),
-		Rows: int64(res.Loaded), Filtered: int64(res.Filtered), Block: block.AppendEncoded(nil, rows), Bytes: int64(rows.Bytes()), Label: h.Label,
-	}
+	item := s.item(st.id, rows)
+	item.TableId, item.SchemaVersion, item.Mode = c.table.ID, c.table.SchemaVersion, int32(mode)
+	item.Rows, item.Filtered, item.Label = int64(res.Loaded), int64(res.Filtered), h.Label
 	if mode == modeOff && item.Label == "" {
 		item.Label = s.newLabel()
 	}
 	reply, err := s.send(ctx, c.table, item)
 	if err != nil {
+		s.spare = nil // it may still be on its way
 		return 0, s.insertError(err, c, st)
 	}
 	return int64(res.Loaded), s.answer(ctx, c, st, &res, reply, w)
 }
 
-// plan finds the table and maps the statement's columns; the same header of
-// the same table costs a pointer comparison.
+// plan finds the table and maps the statement's columns; the same header costs
+// a few comparisons while nothing changes in the metadata, and little more
+// while the table does not.
 func (s *Session) plan(h *insert.Header) (*cachedTarget, error) {
 	dbName := h.DB
 	if dbName == "" {
 		dbName = s.vars.DB
+	}
+	c := &s.target
+	at := s.srv.Node.AppliedIndex()
+	if c.header == h && c.at == at && c.db == dbName && c.user == s.vars.User {
+		return c, c.target.Begin(time.Now(), s.vars.Location(), s.vars.InsertStrict())
 	}
 	db, t, err := s.srv.table(dbName, h.Table)
 	if err != nil {
@@ -158,16 +167,35 @@ func (s *Session) plan(h *insert.Header) (*cachedTarget, error) {
 		return nil, err
 	}
 	now, loc, strict := time.Now(), s.vars.Location(), s.vars.InsertStrict()
-	c := &s.target
 	if c.header == h && c.table == t {
+		c.at, c.user, c.db, c.dbObj = at, s.vars.User, dbName, db
 		return c, c.target.Begin(now, loc, strict)
 	}
 	target, err := insert.NewTarget(t, h.Columns, now, loc, strict)
 	if err != nil {
 		return nil, err
 	}
-	*c = cachedTarget{header: h, db: dbName, table: t, dbObj: db, target: target}
+	*c = cachedTarget{header: h, at: at, user: s.vars.User, db: dbName, table: t, dbObj: db, target: target}
 	return c, nil
+}
+
+// spareItem is what a session hands its loads over in.
+type spareItem struct {
+	item bepb.LoadItem
+	id   [16]byte
+}
+
+// item is a load of the rows. A load that was answered has left, or was copied,
+// so the next one uses its memory again.
+func (s *Session) item(id [16]byte, rows *block.Block) *bepb.LoadItem {
+	const keep = 1 << 20
+	if s.spare == nil || cap(s.spare.item.Block) > keep {
+		s.spare = &spareItem{}
+	}
+	s.spare.id = id
+	item := &s.spare.item
+	item.RequestId, item.Block, item.Bytes = s.spare.id[:], block.AppendEncoded(item.Block[:0], rows), int64(rows.Bytes())
+	return item
 }
 
 // block is the session's empty block for a table.

@@ -160,21 +160,28 @@ func (s *Server) Connect(_ context.Context, info *mysql.ConnInfo) (mysql.Session
 // and by id, and the accounts. It is replaced when the catalog changes and never
 // changed.
 type nodesAndUsers struct {
-	index uint64
-	list  []router.Backend
-	byID  map[int64]*meta.Backend
-	users map[string]*meta.User
+	// applied is a log index whose state was seen to have this catalog index.
+	applied, index uint64
+	list           []router.Backend
+	byID           map[int64]*meta.Backend
+	users          map[string]*meta.User
 }
 
 // present are the present BEs and accounts.
 func (s *Server) present() *nodesAndUsers {
-	old := s.cached.Load()
-	set := old
+	old, applied := s.cached.Load(), s.Node.AppliedIndex()
+	if old != nil && old.applied == applied {
+		return old
+	}
+	var set *nodesAndUsers
 	s.Node.View(func(st *meta.State) {
 		if old != nil && old.index == st.CatalogIndex() {
+			same := *old
+			same.applied = applied
+			set = &same
 			return
 		}
-		set = &nodesAndUsers{index: st.CatalogIndex(), byID: map[int64]*meta.Backend{}, users: map[string]*meta.User{}}
+		set = &nodesAndUsers{applied: applied, index: st.CatalogIndex(), byID: map[int64]*meta.Backend{}, users: map[string]*meta.User{}}
 		for _, u := range st.Users() {
 			set.users[u.Name] = u
 		}
@@ -183,9 +190,7 @@ func (s *Server) present() *nodesAndUsers {
 			set.byID[b.ID] = b
 		}
 	})
-	if set != old {
-		s.cached.Store(set)
-	}
+	s.cached.Store(set)
 	return set
 }
 

@@ -33,6 +33,7 @@ type Session struct {
 	rows    *block.Block
 	rowsOf  *meta.Table
 	info0   []byte
+	spare   *spareItem
 	// patience bounds INSERTs into groups.
 	patience patience
 }
