@@ -29,8 +29,7 @@ type LoadClient struct {
 
 	mu      sync.Mutex
 	queue   []*bepb.LoadItem
-	waiting map[uint64]chan<- *bepb.LoadReply
-	sent    map[uint64]bool
+	waiting map[uint64]*sending
 	seq     uint64
 	closed  bool
 	wake    chan struct{}
@@ -43,8 +42,8 @@ func NewLoadClient(open func(ctx context.Context) (bepb.Backend_LoadClient, erro
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &LoadClient{
 		cancel: cancel, open: open,
-		waiting: map[uint64]chan<- *bepb.LoadReply{}, sent: map[uint64]bool{},
-		wake: make(chan struct{}, 1), done: make(chan struct{}),
+		waiting: map[uint64]*sending{},
+		wake:    make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	go c.run(ctx)
 	return c
@@ -53,7 +52,8 @@ func NewLoadClient(open func(ctx context.Context) (bepb.Backend_LoadClient, erro
 // Send sends one load and waits for its answer. The item must not be changed
 // afterwards. When ctx ends first the outcome is Unknown if the load had left.
 func (c *LoadClient) Send(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error) {
-	ch := replyChans.Get().(chan *bepb.LoadReply)
+	w := sendings.Get().(*sending)
+	w.sent = false
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *LoadClient) Send(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadR
 	c.seq++
 	seq := c.seq
 	item.Seq = seq
-	c.waiting[seq] = ch
+	c.waiting[seq] = w
 	first := len(c.queue) == 0
 	c.queue = append(c.queue, item)
 	c.mu.Unlock()
@@ -73,8 +73,8 @@ func (c *LoadClient) Send(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadR
 		}
 	}
 	select {
-	case r := <-ch:
-		replyChans.Put(ch)
+	case r := <-w.reply:
+		sendings.Put(w)
 		if r.ErrorKind != 0 {
 			return r, &doriserr.Error{Kind: doriserr.Kind(r.ErrorKind - 1), Msg: r.Error}
 		}
@@ -84,13 +84,20 @@ func (c *LoadClient) Send(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadR
 	}
 }
 
-var replyChans = sync.Pool{New: func() any { return make(chan *bepb.LoadReply, 1) }}
+// sending is a load that waits for its answer.
+type sending struct {
+	reply chan *bepb.LoadReply // has room for the one answer
+	sent  bool                 // under LoadClient.mu: it left, or is about to
+}
+
+var sendings = sync.Pool{New: func() any { return &sending{reply: make(chan *bepb.LoadReply, 1)} }}
 
 // giveUp forgets a load whose caller stopped waiting. A load that is still in
 // the queue is taken out: it never left.
 func (c *LoadClient) giveUp(seq uint64, why error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	w := c.waiting[seq]
 	delete(c.waiting, seq)
 	for i, it := range c.queue {
 		if it.Seq == seq {
@@ -98,8 +105,7 @@ func (c *LoadClient) giveUp(seq uint64, why error) error {
 			return doriserr.Wrap(doriserr.NotAdmitted, why, "the load was not sent to the backend")
 		}
 	}
-	if c.sent[seq] {
-		delete(c.sent, seq)
+	if w != nil && w.sent {
 		c.queue = append(c.queue, &bepb.LoadItem{Seq: seq, Cancel: true})
 		select {
 		case c.wake <- struct{}{}:
@@ -187,8 +193,8 @@ func (c *LoadClient) take(items []*bepb.LoadItem) []*bepb.LoadItem {
 	for n < len(c.queue) && n < maxFrameItems && (n == 0 || size < maxFrameBytes) {
 		it := c.queue[n]
 		size += len(it.Block)
-		if !it.Cancel {
-			c.sent[it.Seq] = true
+		if w := c.waiting[it.Seq]; w != nil {
+			w.sent = true
 		}
 		items = append(items, it)
 		n++
@@ -207,11 +213,9 @@ func (c *LoadClient) receive(stream bepb.Backend_LoadClient) error {
 		}
 		c.mu.Lock()
 		for _, r := range frame.Replies {
-			ch := c.waiting[r.Seq]
-			delete(c.waiting, r.Seq)
-			delete(c.sent, r.Seq)
-			if ch != nil {
-				ch <- r
+			if w := c.waiting[r.Seq]; w != nil {
+				delete(c.waiting, r.Seq)
+				w.reply <- r
 			}
 		}
 		c.mu.Unlock()
@@ -222,18 +226,17 @@ func (c *LoadClient) receive(stream bepb.Backend_LoadClient) error {
 func (c *LoadClient) fail(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for seq, ch := range c.waiting {
+	for seq, w := range c.waiting {
 		kind, text := doriserr.NotAdmitted, "the backend cannot be reached"
-		if c.sent[seq] {
+		if w.sent {
 			kind, text = doriserr.Unknown, "the connection to the backend broke before its answer came; the outcome of the load is not known"
 		}
 		if why != nil {
 			text += ": " + doriserr.FromStatus(why).Error()
 		}
-		ch <- &bepb.LoadReply{Seq: seq, ErrorKind: int32(kind) + 1, Error: text}
+		w.reply <- &bepb.LoadReply{Seq: seq, ErrorKind: int32(kind) + 1, Error: text}
 	}
 	clear(c.waiting)
-	clear(c.sent)
 	c.queue = nil
 }
 
