@@ -3,7 +3,6 @@ package wal
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -210,10 +209,9 @@ func (w *Writer) run() {
 		w.m.counters.records.Add(p.n)
 		w.m.counters.bytes.Add(int64(len(p.buf)))
 		w.recycle(p)
+		// Those who wait are answered during the next fsync, if loads wait for
+		// one: to let them run first made frames larger and the disk idle.
 		close(p.done)
-		// Those who were just answered run first, so that their next loads are
-		// in the next frame and not in the one after it.
-		runtime.Gosched()
 	}
 	if err := w.f.Close(); err != nil && w.Err() == nil {
 		// Everything was fsynced before: nothing is lost by this.
