@@ -258,8 +258,13 @@ func theTable(f *frontend) (t *meta.Table) {
 	return t
 }
 
-// send gives a BE load number i: rows rows with ids from i*1000.
+// send gives a BE load number i.
 func send(ctx context.Context, f *frontend, n *Node, mode int32, i, rows int) (*bepb.LoadReply, error) {
+	return n.loads.load(ctx, loadItem(f, mode, i, rows))
+}
+
+// loadItem is load number i: rows rows with ids from i*1000.
+func loadItem(f *frontend, mode int32, i, rows int) *bepb.LoadItem {
 	t := theTable(f)
 	b := block.New(lifeTypes)
 	for r := range rows {
@@ -269,9 +274,9 @@ func send(ctx context.Context, f *frontend, n *Node, mode int32, i, rows int) (*
 	}
 	id := make([]byte, 16)
 	binary.BigEndian.PutUint64(id, uint64(i))
-	return n.loads.load(ctx, &bepb.LoadItem{
+	return &bepb.LoadItem{
 		RequestId: id, TableId: t.ID, SchemaVersion: t.SchemaVersion, Mode: mode, Rows: int64(rows), Block: block.AppendEncoded(nil, b), Bytes: int64(b.Bytes()),
-	})
+	}
 }
 
 // readAll reads the ids of d.t at the visible version, sorted, and checks that

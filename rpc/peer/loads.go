@@ -26,6 +26,7 @@ const (
 type LoadClient struct {
 	cancel context.CancelFunc
 	open   func(ctx context.Context) (bepb.Backend_LoadClient, error)
+	spare  sync.Pool // of *sending
 
 	mu      sync.Mutex
 	queue   []*bepb.LoadItem
@@ -45,6 +46,7 @@ func NewLoadClient(open func(ctx context.Context) (bepb.Backend_LoadClient, erro
 		waiting: map[uint64]*sending{},
 		wake:    make(chan struct{}, 1), done: make(chan struct{}),
 	}
+	c.spare.New = func() any { return &sending{reply: make(chan *bepb.LoadReply, 1)} }
 	go c.run(ctx)
 	return c
 }
@@ -52,7 +54,7 @@ func NewLoadClient(open func(ctx context.Context) (bepb.Backend_LoadClient, erro
 // Send sends one load and waits for its answer. The item must not be changed
 // afterwards. When ctx ends first the outcome is Unknown if the load had left.
 func (c *LoadClient) Send(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error) {
-	w := sendings.Get().(*sending)
+	w := c.spare.Get().(*sending)
 	w.sent = false
 	c.mu.Lock()
 	if c.closed {
@@ -74,7 +76,7 @@ func (c *LoadClient) Send(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadR
 	}
 	select {
 	case r := <-w.reply:
-		sendings.Put(w)
+		c.spare.Put(w)
 		if r.ErrorKind != 0 {
 			return r, &doriserr.Error{Kind: doriserr.Kind(r.ErrorKind - 1), Msg: r.Error}
 		}
@@ -89,8 +91,6 @@ type sending struct {
 	reply chan *bepb.LoadReply // has room for the one answer
 	sent  bool                 // under LoadClient.mu: it left, or is about to
 }
-
-var sendings = sync.Pool{New: func() any { return &sending{reply: make(chan *bepb.LoadReply, 1)} }}
 
 // giveUp forgets a load whose caller stopped waiting. A load that is still in
 // the queue is taken out: it never left.
