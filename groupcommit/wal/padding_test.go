@@ -37,10 +37,11 @@ func TestPadding(t *testing.T) {
 			for i := range 300 {
 				add(i, 400)
 			}
-			if want := int(w.Bytes()/padTo) + 1; len(lengths) != want {
+			// 4, 8, 16, 32 and 64 KiB, then 64 KiB more each.
+			if want := 5 + int(w.Bytes()/padMax); len(lengths) != want {
 				t.Errorf("300 frames of 400 bytes made %d lengths of the file, want %d", len(lengths), want)
 			}
-			add(300, padTo)
+			add(300, padMax)
 			add(301, padFrame+1)
 			if info, err := fs.Stat(w.Path()); err != nil || info.Size() != w.Bytes() {
 				t.Errorf("after a large frame the file has %d bytes, %d of them used (%v)", info.Size(), w.Bytes(), err)

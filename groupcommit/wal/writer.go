@@ -13,13 +13,15 @@ const (
 	// keepBuffer is the largest frame buffer that a writer keeps for the next
 	// frame.
 	keepBuffer = 4 << 20
-	// padTo is the multiple of bytes to which the file is lengthened, with
-	// zeros, when a frame of at most padFrame bytes reaches its end. Frames that
-	// are then written over zeros leave the file's length and blocks as they
-	// are, so that their fsync need not write the file's metadata: one write to
-	// the disk instead of two, and no commit of the file system's journal.
-	// Larger frames would pay more for zeros than they gain.
-	padTo    = 64 << 10
+	// When a frame of at most padFrame bytes reaches the file's end, the file is
+	// lengthened with zeros to a multiple of padMin bytes, of up to padMax when
+	// it is that long itself. Frames that are then written over zeros leave the
+	// file's length and blocks as they are, so that their fsync need not write
+	// the file's metadata: one write to the disk instead of two, and no commit of
+	// the file system's journal. Larger frames would pay more for zeros than
+	// they gain.
+	padMin   = 4 << 10
+	padMax   = 64 << 10
 	padFrame = 8 << 10
 )
 
@@ -252,7 +254,11 @@ func (w *Writer) padded(buf []byte) []byte {
 	case n > padFrame:
 		left = 0
 	default:
-		if left = padTo - (w.off+n)%padTo; !w.dir.fits(left) {
+		step := int64(padMin)
+		for step < padMax && 2*step <= w.off+n {
+			step *= 2
+		}
+		if left = step - (w.off+n)%step; !w.dir.fits(left) {
 			left = 0
 		}
 	}
