@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -109,27 +110,29 @@ func TestABrokenStreamIsUnknownForWhatWasSent(t *testing.T) {
 }
 
 func TestTheClientsPatienceReachesTheBackend(t *testing.T) {
-	var canceled atomic.Int32
-	seen := make(chan struct{}, 2)
-	c, _ := serve(t, each(func(ctx context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
-		context.AfterFunc(ctx, func() {
-			canceled.Add(1)
-			seen <- struct{}{}
-		})
-	}))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	_, err := c.Send(ctx, &bepb.LoadItem{TableId: 1})
-	if !doriserr.Is(err, doriserr.Timeout) {
-		t.Errorf("got %v", err)
-	}
-	<-seen
-	// A time-out that travels with the load ends it without a word more.
-	go c.Send(t.Context(), &bepb.LoadItem{TableId: 1, TimeoutMs: 1})
-	<-seen
-	if canceled.Load() != 2 {
-		t.Errorf("%d loads were cancelled, want 2", canceled.Load())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var canceled atomic.Int32
+		seen := make(chan struct{}, 2)
+		c, _ := serve(t, each(func(ctx context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply)) {
+			context.AfterFunc(ctx, func() {
+				canceled.Add(1)
+				seen <- struct{}{}
+			})
+		}))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		_, err := c.Send(ctx, &bepb.LoadItem{TableId: 1})
+		if !doriserr.Is(err, doriserr.Timeout) {
+			t.Errorf("got %v", err)
+		}
+		<-seen
+		// A time-out that travels with the load ends it without a word more.
+		go c.Send(t.Context(), &bepb.LoadItem{TableId: 1, TimeoutMs: 1})
+		<-seen
+		if canceled.Load() != 2 {
+			t.Errorf("%d loads were cancelled, want 2", canceled.Load())
+		}
+	})
 }
 
 func TestCloseFailsWaitingLoads(t *testing.T) {
