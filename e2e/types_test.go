@@ -284,7 +284,7 @@ func TestTypes(t *testing.T) {
 		n, most := metric(t, a.beHTTP, "dorisgo_be_compactions_total"), metric(t, a.beHTTP, "dorisgo_be_tablet_max_files")
 		done, _ := strconv.Atoi(n)
 		files, err := strconv.Atoi(most)
-		return done >= len(tables) && err == nil && files <= 4, n + " compactions, up to " + most + " files"
+		return done >= len(tables) && err == nil && files <= 6, n + " compactions, up to " + most + " files"
 	})
 	for _, tab := range tables {
 		compare(s, tab, fromParquet)
