@@ -2,6 +2,7 @@ package be
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"time"
 
@@ -25,8 +26,8 @@ var _ behttp.Loader = (*Loader)(nil)
 // Authenticate implements behttp.Loader.
 func (l *Loader) Authenticate(_ context.Context, user, password, token string) error {
 	if token != "" {
-		if l.token == "" || token != l.token {
-			return doriserr.New(doriserr.AccessDenied, "Invalid token: %s", token)
+		if l.token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(l.token)) != 1 {
+			return doriserr.New(doriserr.AccessDenied, "Invalid token: it is not this cluster's")
 		}
 		return nil
 	}

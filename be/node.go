@@ -304,7 +304,7 @@ func (n *Node) serve() error {
 	if err != nil {
 		return err
 	}
-	n.http = &http.Server{Handler: n.requests.handler(h), BaseContext: func(net.Listener) context.Context { return n.ctx }, ReadHeaderTimeout: 30 * time.Second, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
+	n.http = &http.Server{Handler: n.requests.handler(h), BaseContext: func(net.Listener) context.Context { return n.ctx }, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
 	n.run("HTTP", func() error {
 		if err := n.http.Serve(cfg.HTTP); !errors.Is(err, http.ErrServerClosed) {
 			return err

@@ -42,12 +42,15 @@ type FE struct {
 
 	_ struct{} `section:"Loads and transactions"`
 
-	StreamKeep    Int  `key:"streaming_label_keep_max_second" default:"43200" range:"1..2147483647" mutable:"true" doc:"how long labels of finished Stream Loads and INSERTs are remembered, in seconds; a group's label stays as long as its WAL"`
-	LabelNum      Int  `key:"label_num_threshold" default:"2000" range:"1..10000000" mutable:"true" doc:"finished labels that a database remembers at most"`
-	MaxTxns       Int  `key:"max_running_txn_num_per_db" default:"10000" range:"1..1000000" mutable:"true" doc:"transactions of a database that may run at a time; groups with a WAL do not count"`
-	Precommit     Int  `key:"stream_load_default_precommit_timeout_second" default:"3600" range:"1..2147483647" mutable:"true" doc:"how long a Stream Load that was pre-committed with two_phase_commit waits for its second phase before it is aborted, in seconds"`
-	LostHeartbeat Int  `key:"abort_txn_after_lost_heartbeat_time_second" default:"300" range:"1..86400" mutable:"true" doc:"how long a backend may be lost before its plain transactions are aborted, in seconds"`
-	DisableLoad   Bool `key:"disable_load_job" default:"false" mutable:"true" doc:"refuse every load"`
+	StreamKeep     Int  `key:"streaming_label_keep_max_second" default:"43200" range:"1..2147483647" mutable:"true" doc:"how long labels of finished Stream Loads and INSERTs are remembered, in seconds; a group's label stays as long as its WAL"`
+	LabelNum       Int  `key:"label_num_threshold" default:"2000" range:"1..10000000" mutable:"true" doc:"finished labels that a database remembers at most"`
+	MaxTxns        Int  `key:"max_running_txn_num_per_db" default:"10000" range:"1..1000000" mutable:"true" doc:"transactions of a database that may run at a time; groups with a WAL do not count"`
+	Precommit      Int  `key:"stream_load_default_precommit_timeout_second" default:"3600" range:"1..2147483647" mutable:"true" doc:"how long a Stream Load that was pre-committed with two_phase_commit waits for its second phase before it is aborted, in seconds"`
+	LostHeartbeat  Int  `key:"abort_txn_after_lost_heartbeat_time_second" default:"300" range:"1..86400" mutable:"true" doc:"how long a backend may be lost before its plain transactions are aborted, in seconds"`
+	RedirectPolicy Text `key:"streamload_redirect_policy" default:"" choices:",direct,random-be,public,private,public-private" mutable:"true" doc:"address of the backend to which Stream Loads are redirected if they have no header redirect-policy: empty, direct, random-be, public, private or public-private (docs/operations.md)"`
+	DrainBytes     Int  `key:"stream_load_redirect_bounded_drain_max_bytes" default:"1073741824" range:"0..1099511627776" mutable:"true" doc:"bytes of a body that a client sends without waiting for the redirect that are read and dropped, so that it sees the redirect; 0 turns that off, and a body that is announced as longer is not read at all"`
+	DrainIdle      Int  `key:"stream_load_redirect_bounded_drain_max_idle_time_ms" default:"1000" range:"1..3600000" mutable:"true" doc:"pause of such a client after which nothing more is read, in milliseconds"`
+	DisableLoad    Bool `key:"disable_load_job" default:"false" mutable:"true" doc:"refuse every load"`
 
 	_ struct{} `section:"Tables"`
 

@@ -2,7 +2,10 @@ package fe
 
 import (
 	"context"
+	"crypto/subtle"
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 
 	"dorisgo/doriserr"
@@ -24,8 +27,8 @@ func (n *Node) HTTPFrontend() fehttp.Frontend { return frontend{n} }
 // Authenticate implements fehttp.Frontend.
 func (f frontend) Authenticate(_ context.Context, c fehttp.Credentials) error {
 	if c.Token != "" {
-		if f.n.cfg.Token == "" || c.Token != f.n.cfg.Token {
-			return doriserr.New(doriserr.AccessDenied, "Invalid token: %s", c.Token)
+		if f.n.cfg.Token == "" || subtle.ConstantTimeCompare([]byte(c.Token), []byte(f.n.cfg.Token)) != 1 {
+			return doriserr.New(doriserr.AccessDenied, "Invalid token: it is not this cluster's")
 		}
 		return nil
 	}
@@ -79,7 +82,7 @@ func (f frontend) Table(_ context.Context, db, table string) (fehttp.TableState,
 }
 
 // RouteLoad implements fehttp.Frontend.
-func (f frontend) RouteLoad(_ context.Context, r fehttp.RouteRequest) (fehttp.Endpoint, error) {
+func (f frontend) RouteLoad(_ context.Context, r fehttp.RouteRequest) (fehttp.Route, error) {
 	var list []router.Backend
 	byID := map[int64]*meta.Backend{}
 	var t *meta.Table
@@ -102,9 +105,26 @@ func (f frontend) RouteLoad(_ context.Context, r fehttp.RouteRequest) (fehttp.En
 		id, err = f.n.next.Choose(list)
 	}
 	if err != nil {
-		return fehttp.Endpoint{}, err
+		return fehttp.Route{}, err
 	}
-	return fehttp.Endpoint{Host: byID[id].Host, Port: byID[id].HTTPPort}, nil
+	b := byID[id]
+	return fehttp.Route{
+		Endpoint: fehttp.Endpoint{Host: b.Host, Port: b.HTTPPort},
+		Public:   taggedEndpoint(b, meta.TagPublicEndpoint), Private: taggedEndpoint(b, meta.TagPrivateEndpoint),
+	}, nil
+}
+
+// taggedEndpoint is an address that an operator gave a BE, empty without one.
+func taggedEndpoint(b *meta.Backend, key string) fehttp.Endpoint {
+	host, port, err := net.SplitHostPort(b.Tag(key))
+	if err != nil {
+		return fehttp.Endpoint{}
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return fehttp.Endpoint{}
+	}
+	return fehttp.Endpoint{Host: host, Port: n}
 }
 
 // LoadState implements fehttp.Frontend.

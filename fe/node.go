@@ -193,7 +193,7 @@ func (n *Node) serve() error {
 	if err != nil {
 		return err
 	}
-	n.http = &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
+	n.http = &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
 	n.run("HTTP", func() error {
 		if err := n.http.Serve(n.cfg.HTTP); !errors.Is(err, http.ErrServerClosed) {
 			return err

@@ -124,6 +124,8 @@ func (s *State) decideCatalog(c Command) (Result, error) {
 		return s.setBackendAlive(c)
 	case *DecommissionBackend:
 		return s.decommissionBackend(c)
+	case *ModifyBackend:
+		return s.modifyBackend(c)
 	case *DropBackend:
 		return s.dropBackend(c)
 	case *RegisterFrontend:

@@ -2,6 +2,7 @@ package meta
 
 import (
 	"slices"
+	"strings"
 
 	"dorisgo/doriserr"
 	"dorisgo/meta/txn"
@@ -118,6 +119,32 @@ func (s *State) decommissionBackend(c *DecommissionBackend) (Result, error) {
 	next.Decommissioned = !c.Cancel
 	s.backends[c.ID] = &next
 	return Result{ID: c.ID, Count: s.book.GroupCount(c.ID)}, nil
+}
+
+func (s *State) modifyBackend(c *ModifyBackend) (Result, error) {
+	b, err := s.backend(c.ID)
+	if err != nil {
+		return Result{}, err
+	}
+	next := *b
+	next.Tags = slices.Clone(b.Tags)
+	for _, t := range c.Tags {
+		switch t.Key {
+		case TagPublicEndpoint, TagPrivateEndpoint:
+		default:
+			return Result{}, doriserr.New(doriserr.BadProperty, "unknown backend property tag.%s", t.Key)
+		}
+		next.Tags = slices.DeleteFunc(next.Tags, func(o Tag) bool { return o.Key == t.Key })
+		if t.Value != "" {
+			next.Tags = append(next.Tags, t)
+		}
+	}
+	if len(next.Tags) == 0 {
+		next.Tags = nil
+	}
+	slices.SortFunc(next.Tags, func(a, b Tag) int { return strings.Compare(a.Key, b.Key) })
+	s.backends[c.ID] = &next
+	return Result{ID: c.ID}, nil
 }
 
 func (s *State) dropBackend(c *DropBackend) (Result, error) {

@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -230,6 +231,36 @@ func TestDropBackendCountsReplicasAndGroups(t *testing.T) {
 	r.do(&DropBackend{ID: r.be, Force: true})
 	if a, b := r.s.Txn(g.ID), r.s.Txn(n.ID); a.State != txn.Aborted || b.State != txn.Aborted || r.s.Backend(r.be) != nil {
 		t.Errorf("%s and %s after a forced drop", a.State, b.State)
+	}
+}
+
+// TestModifyBackend: tags are set one by one, taken away by an empty value, and
+// survive a registration and a snapshot.
+func TestModifyBackend(t *testing.T) {
+	r := newRoom(t)
+	r.do(&ModifyBackend{ID: r.be, Tags: []Tag{{TagPublicEndpoint, "lb:80"}}})
+	r.do(&ModifyBackend{ID: r.be, Tags: []Tag{{TagPrivateEndpoint, "10.0.0.1:8040"}, {TagPublicEndpoint, "lb:81"}}})
+	r.refused(&ModifyBackend{ID: r.be, Tags: []Tag{{TagPublicEndpoint, "x:1"}, {"color", "red"}}}, doriserr.BadProperty, "unknown backend property tag.color")
+	r.refused(&ModifyBackend{ID: 99, Tags: []Tag{{TagPublicEndpoint, "x:1"}}}, doriserr.NoBackend, "Backend [99] does not exist")
+	b := r.s.Backend(r.be)
+	r.do(&RegisterBackend{UUID: b.UUID, Host: b.Host, HeartbeatPort: b.HeartbeatPort, Dirs: b.Dirs, LastBootEpoch: b.BootEpoch})
+	var image bytes.Buffer
+	if err := r.s.Snapshot().Write(&image); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Restore(&image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*State{r.s, back} {
+		b := s.Backend(r.be)
+		if b.Tag(TagPublicEndpoint) != "lb:81" || b.Tag(TagPrivateEndpoint) != "10.0.0.1:8040" || len(b.Tags) != 2 || b.BootEpoch < 2 {
+			t.Errorf("backend %+v", b)
+		}
+	}
+	r.do(&ModifyBackend{ID: r.be, Tags: []Tag{{TagPublicEndpoint, ""}}})
+	if b := r.s.Backend(r.be); b.Tag(TagPublicEndpoint) != "" || b.Tag(TagPrivateEndpoint) == "" {
+		t.Errorf("backend %+v", b)
 	}
 }
 

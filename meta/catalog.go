@@ -169,7 +169,29 @@ type Backend struct {
 	UsedEpoch uint64
 	// DownSinceFSM is when it was last set not alive, in FSM milliseconds.
 	DownSinceFSM int64
+	// Tags are what operators said about the BE, by key.
+	Tags []Tag
 }
+
+// Tag is a property of a BE that operators set.
+type Tag struct{ Key, Value string }
+
+// Tag is the value of a tag, empty without one.
+func (b *Backend) Tag(key string) string {
+	for _, t := range b.Tags {
+		if t.Key == key {
+			return t.Value
+		}
+	}
+	return ""
+}
+
+// The tags that mean something: host:port at which clients outside and inside of
+// the operator's network reach the BE's HTTP port.
+const (
+	TagPublicEndpoint  = "public_endpoint"
+	TagPrivateEndpoint = "private_endpoint"
+)
 
 // RecycledTable is a dropped table. It can be recovered until it is erased;
 // then it is a tombstone that stays until no group record names the table.

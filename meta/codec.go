@@ -75,6 +75,8 @@ func EncodeCommand(c Command) ([]byte, error) {
 		p.Body = &metapb.Command_SetBackendAlive{SetBackendAlive: &metapb.SetBackendAlive{Id: c.ID, BootEpoch: c.BootEpoch, Alive: c.Alive, ErrMsg: c.ErrMsg}}
 	case *DecommissionBackend:
 		p.Body = &metapb.Command_DecommissionBackend{DecommissionBackend: &metapb.DecommissionBackend{Id: c.ID, Cancel: c.Cancel}}
+	case *ModifyBackend:
+		p.Body = &metapb.Command_ModifyBackend{ModifyBackend: &metapb.ModifyBackend{Id: c.ID, Tags: each(c.Tags, tagToPB)}}
 	case *DropBackend:
 		p.WallMs = c.WallMs
 		p.Body = &metapb.Command_DropBackend{DropBackend: &metapb.DropBackend{Id: c.ID, Force: c.Force}}
@@ -192,6 +194,9 @@ func DecodeCommand(data []byte) (Command, error) {
 	case *metapb.Command_DecommissionBackend:
 		b := v.DecommissionBackend
 		return known(b, &DecommissionBackend{ID: b.GetId(), Cancel: b.GetCancel()})
+	case *metapb.Command_ModifyBackend:
+		b := v.ModifyBackend
+		return known(b, &ModifyBackend{ID: b.GetId(), Tags: each(b.GetTags(), tagFromPB)})
 	case *metapb.Command_DropBackend:
 		b := v.DropBackend
 		return known(b, &DropBackend{WallMs: p.GetWallMs(), ID: b.GetId(), Force: b.GetForce()})

@@ -181,11 +181,15 @@ func dirFromPB(p *metapb.BackendDir) BackendDir {
 	return BackendDir{UUID: p.GetUuid(), Path: p.GetPath(), WAL: p.GetWal()}
 }
 
+func tagToPB(t Tag) *metapb.Tag { return &metapb.Tag{Key: t.Key, Value: t.Value} }
+
+func tagFromPB(p *metapb.Tag) Tag { return Tag{Key: p.GetKey(), Value: p.GetValue()} }
+
 func backendToPB(b *Backend) *metapb.Backend {
 	return &metapb.Backend{
 		Id: b.ID, Uuid: b.UUID, Host: b.Host, HttpPort: int32(b.HTTPPort), RpcPort: int32(b.RPCPort), HeartbeatPort: int32(b.HeartbeatPort),
 		BootEpoch: b.BootEpoch, Dirs: each(b.Dirs, dirToPB), Decommissioned: b.Decommissioned, Alive: b.Alive, LastStartMs: b.LastStartMs,
-		Version: b.Version, ErrMsg: b.ErrMsg, UsedEpoch: b.UsedEpoch, DownSinceFsm: b.DownSinceFSM,
+		Version: b.Version, ErrMsg: b.ErrMsg, UsedEpoch: b.UsedEpoch, DownSinceFsm: b.DownSinceFSM, Tags: each(b.Tags, tagToPB),
 	}
 }
 
@@ -193,7 +197,7 @@ func backendFromPB(p *metapb.Backend) *Backend {
 	return &Backend{
 		ID: p.GetId(), UUID: p.GetUuid(), Host: p.GetHost(), HTTPPort: int(p.GetHttpPort()), RPCPort: int(p.GetRpcPort()), HeartbeatPort: int(p.GetHeartbeatPort()),
 		BootEpoch: p.GetBootEpoch(), Dirs: each(p.GetDirs(), dirFromPB), Decommissioned: p.GetDecommissioned(), Alive: p.GetAlive(), LastStartMs: p.GetLastStartMs(),
-		Version: p.GetVersion(), ErrMsg: p.GetErrMsg(), UsedEpoch: p.GetUsedEpoch(), DownSinceFSM: p.GetDownSinceFsm(),
+		Version: p.GetVersion(), ErrMsg: p.GetErrMsg(), UsedEpoch: p.GetUsedEpoch(), DownSinceFSM: p.GetDownSinceFsm(), Tags: each(p.GetTags(), tagFromPB),
 	}
 }
 

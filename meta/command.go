@@ -180,6 +180,12 @@ type DecommissionBackend struct {
 	Cancel bool
 }
 
+// ModifyBackend sets tags of a BE; an empty value takes the tag away. Others stay.
+type ModifyBackend struct {
+	ID   int64
+	Tags []Tag
+}
+
 // DropBackend removes a BE. Unless Force names the loss it is refused while
 // the BE has replicas or unreleased groups.
 type DropBackend struct {

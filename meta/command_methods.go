@@ -111,6 +111,12 @@ func (*DecommissionBackend) request() [16]byte { return [16]byte{} }
 
 func (*DecommissionBackend) stamp(int64) {}
 
+func (*ModifyBackend) name() string { return "modify_backend" }
+
+func (*ModifyBackend) request() [16]byte { return [16]byte{} }
+
+func (*ModifyBackend) stamp(int64) {}
+
 func (*DropBackend) name() string { return "drop_backend" }
 
 func (*DropBackend) request() [16]byte { return [16]byte{} }

@@ -58,6 +58,7 @@ func samples() []Command {
 		&SetGrants{Name: "u", Grants: []string{"LOAD"}},
 		&SetBackendAlive{ID: 10001, BootEpoch: 1, Alive: true, ErrMsg: "none"},
 		&DecommissionBackend{ID: 10001, Cancel: true},
+		&ModifyBackend{ID: 10001, Tags: []Tag{{TagPublicEndpoint, "lb.example:80"}, {TagPrivateEndpoint, "10.0.0.1:8040"}}},
 		&RaiseFeatureLevel{Level: 1},
 		&Tick{DeltaMs: 1000, Term: 3, WallMs: 1700000000002},
 		&BeginTxn{

@@ -180,7 +180,11 @@ func openAudit(file string) (exec.Auditor, func() error, error) {
 // feHTTP makes an FE's HTTP server.
 func feHTTP(c *conf.FE, log *slog.Logger) func(*fe.Node) (http.Handler, error) {
 	return func(n *fe.Node) (http.Handler, error) {
-		h := fehttp.New(fehttp.Options{Frontend: n.HTTPFrontend(), Metrics: n.Metrics(), DrainBytes: fehttp.DefaultDrainBytes, Logger: log})
+		h := fehttp.New(fehttp.Options{Frontend: n.HTTPFrontend(), Metrics: n.Metrics(), Limits: func() fehttp.Limits {
+			l := fehttp.DefaultLimits()
+			l.RedirectPolicy, l.DrainBytes, l.DrainIdle = c.RedirectPolicy.Get(), c.DrainBytes.Get(), c.DrainIdle.Millis()
+			return l
+		}, Logger: log})
 		return withProfiles(h, c.Profiles.Get()), nil
 	}
 }

@@ -81,7 +81,7 @@ func showBackends(_ context.Context, s *Session, _ *ddl.Show) (*result, error) {
 			}
 			r.rows = append(r.rows, []string{itoa(b.ID), b.Host, itoa(b.HeartbeatPort), itoa(b.RPCPort), itoa(b.HTTPPort), itoa(b.RPCPort), "-1",
 				wallText(b.LastStartMs), beat, boolText(b.Alive), boolText(b.Decommissioned), itoa(tablets[b.ID]), "", "", "", "", "", "", "",
-				`{"location" : "default"}`, err, b.Version, `{"isActive":` + boolText(b.Alive) + `}`, "0", "mix", "", "", wallText(b.LastStartMs), "0"})
+				backendTags(b), err, b.Version, `{"isActive":` + boolText(b.Alive) + `}`, "0", "mix", "", "", wallText(b.LastStartMs), "0"})
 		}
 	})
 	return r, nil

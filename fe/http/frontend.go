@@ -26,7 +26,7 @@ type Frontend interface {
 	// `No alive backend`, `No suitable backend , backends = [...]` are the
 	// implementation's); otherwise any BE that takes loads (none: `No backend
 	// available for load, please check the status of your backends., policy: …`).
-	RouteLoad(ctx context.Context, r RouteRequest) (Endpoint, error)
+	RouteLoad(ctx context.Context, r RouteRequest) (Route, error)
 
 	// LoadState is the state of the newest transaction with a label, as Doris
 	// names it (PREPARE, COMMITTED, VISIBLE, ABORTED, PRECOMMITTED), or UNKNOWN.
@@ -106,10 +106,18 @@ type RouteRequest struct {
 	User string
 }
 
-// Endpoint is a BE's advertised HTTP address. IPv6 hosts are without brackets.
+// Endpoint is an HTTP address. IPv6 hosts are without brackets.
 type Endpoint struct {
 	Host string
 	Port int
+}
+
+// Route is the BE of a load: the address that it advertises, and those that
+// operators gave it for clients outside and inside of their network; those may be
+// empty.
+type Route struct {
+	Endpoint
+	Public, Private Endpoint
 }
 
 // HostPort names a BE by its heartbeat port, as operators do.

@@ -12,6 +12,7 @@ import (
 // streamLoad answers PUT /api/{db}/{table}/_stream_load with a redirect to a
 // backend. The checks are in Doris' order.
 func (s *Server) streamLoad(w http.ResponseWriter, r *http.Request) {
+	s.beginDrain(w, r)
 	refuse := s.redirectTo(w, r, r.PathValue("db"), r.PathValue("table"), false)
 	if refuse != nil {
 		refuse()
@@ -71,7 +72,7 @@ func (s *Server) redirectTo(w http.ResponseWriter, r *http.Request, db, table st
 		// they go where the others of the table go.
 		group = t.GroupCommitMode == "sync_mode" || t.GroupCommitMode == "async_mode"
 	}
-	to, err := s.o.Frontend.RouteLoad(ctx, RouteRequest{DB: db, Table: table, GroupCommit: group, User: user})
+	to, err := s.choose(r, RouteRequest{DB: db, Table: table, GroupCommit: group, User: user})
 	if err != nil {
 		return because(err.Error())
 	}
@@ -82,14 +83,27 @@ func (s *Server) redirectTo(w http.ResponseWriter, r *http.Request, db, table st
 // redirect answers 307 to the same path and query, byte for byte. It carries no
 // login: clients that follow keep the header themselves.
 func redirect(w http.ResponseWriter, r *http.Request, to Endpoint) {
-	uri := r.RequestURI
-	if !strings.HasPrefix(uri, "/") { // an absolute form, as proxies send
-		uri = r.URL.RequestURI()
-	}
-	w.Header().Set("Location", "http://"+net.JoinHostPort(to.Host, strconv.Itoa(to.Port))+uri)
+	w.Header().Set("Location", "http://"+net.JoinHostPort(to.Host, strconv.Itoa(to.Port))+target(r.RequestURI))
 	w.Header().Set("Content-Type", "text/html;charset=UTF-8")
 	w.Header().Set("Content-Length", "0")
 	w.WriteHeader(http.StatusTemporaryRedirect)
+}
+
+// target is the path and query of a request line as they were sent, also of the
+// absolute form that proxies send.
+func target(uri string) string {
+	if _, rest, ok := strings.Cut(uri, "://"); ok && !strings.HasPrefix(uri, "/") {
+		if i := strings.IndexAny(rest, "/?"); i >= 0 {
+			return rest[i:]
+		}
+	}
+	return uri
+}
+
+// unframed says that a body may follow whose end nobody knows: there is neither a
+// length nor chunks. What comes next on the connection is no request.
+func unframed(r *http.Request) bool {
+	return r.ContentLength == 0 && r.Header.Get("Content-Length") == "" && len(r.TransferEncoding) == 0
 }
 
 // twoPhase answers the second phase of two-phase commit with a redirect to a
@@ -107,7 +121,7 @@ func (s *Server) twoPhase(w http.ResponseWriter, r *http.Request) {
 		failed(w, "No transaction operation('commit' or 'abort') selected.")
 		return
 	}
-	to, err := s.o.Frontend.RouteLoad(r.Context(), RouteRequest{DB: r.PathValue("db"), Table: r.PathValue("table")})
+	to, err := s.choose(r, RouteRequest{DB: r.PathValue("db"), Table: r.PathValue("table")})
 	if err != nil {
 		failed(w, err.Error())
 		return
@@ -118,6 +132,7 @@ func (s *Server) twoPhase(w http.ResponseWriter, r *http.Request) {
 // httpStream answers PUT /api/_http_stream, whose table is in header sql, with a
 // redirect to a backend.
 func (s *Server) httpStream(w http.ResponseWriter, r *http.Request) {
+	s.beginDrain(w, r)
 	sql := r.Header.Get("sql")
 	h, err := insert.ParseHeader([]byte(sql))
 	if err == nil && h.DB != "" {
@@ -133,6 +148,7 @@ func (s *Server) httpStream(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) miniLoad(w http.ResponseWriter, r *http.Request) {
+	s.beginDrain(w, r)
 	failed(w, "The mini load operation has been disabled by default, if you need to add disable_mini_load=false in fe.conf.")
 	s.drain(w, r)
 }

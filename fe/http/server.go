@@ -15,16 +15,25 @@ type Options struct {
 	Frontend Frontend
 	// Metrics answers GET /metrics; nil is Not Found.
 	Metrics http.Handler
-	// DrainBytes is stream_load_redirect_bounded_drain_max_bytes, 0 for none.
-	// DrainIdle is …_max_idle_time_ms, 0 for a second; DrainTime bounds the
-	// whole, 0 for 30 seconds.
-	DrainBytes           int64
-	DrainIdle, DrainTime time.Duration
-	Logger               *slog.Logger
+	// Limits is asked at every load; nil is DefaultLimits.
+	Limits func() Limits
+	Logger *slog.Logger
 }
 
-// DefaultDrainBytes is Doris' default of the key of DrainBytes.
-const DefaultDrainBytes = 1 << 30
+// Limits are the keys that redirects depend on. They may change between requests.
+type Limits struct {
+	// RedirectPolicy is streamload_redirect_policy.
+	RedirectPolicy string
+	// DrainBytes is stream_load_redirect_bounded_drain_max_bytes, 0 for none.
+	// DrainIdle is …_max_idle_time_ms; DrainTime bounds the whole.
+	DrainBytes           int64
+	DrainIdle, DrainTime time.Duration
+}
+
+// DefaultLimits are Doris' defaults.
+func DefaultLimits() Limits {
+	return Limits{DrainBytes: 1 << 30, DrainIdle: time.Second, DrainTime: 30 * time.Second}
+}
 
 // Server is a frontend's HTTP server.
 type Server struct {
@@ -35,17 +44,15 @@ type Server struct {
 
 // New makes a server; Serve starts it.
 func New(o Options) *Server {
-	if o.DrainIdle <= 0 {
-		o.DrainIdle = time.Second
-	}
-	if o.DrainTime <= 0 {
-		o.DrainTime = 30 * time.Second
+	if o.Limits == nil {
+		o.Limits = DefaultLimits
 	}
 	s := &Server{o: o}
 	s.mux = s.routes()
 	s.http = &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: 30 * time.Second,
+		ReadTimeout:       time.Minute, // drain sets its own
 		IdleTimeout:       5 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}

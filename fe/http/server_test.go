@@ -20,10 +20,13 @@ import (
 // fakeFrontend knows table db.t3, user root without a password, and user u.
 type fakeFrontend struct {
 	t     TableState
-	to    Endpoint
+	to    Route
 	route error
 	asked RouteRequest
-	ready bool
+	// limits changes those of the test's server; log has all of its lines.
+	limits func(*Limits)
+	log    syncBuffer
+	ready  bool
 }
 
 func (f *fakeFrontend) Authenticate(_ context.Context, c Credentials) error {
@@ -47,7 +50,7 @@ func (f *fakeFrontend) Table(_ context.Context, db, table string) (TableState, e
 	return s, nil
 }
 
-func (f *fakeFrontend) RouteLoad(_ context.Context, r RouteRequest) (Endpoint, error) {
+func (f *fakeFrontend) RouteLoad(_ context.Context, r RouteRequest) (Route, error) {
 	f.asked = r
 	return f.to, f.route
 }
@@ -103,14 +106,20 @@ func (f *fakeFrontend) RowCount(context.Context, string, string) (int64, error) 
 func start(t *testing.T, f *fakeFrontend, drain int64) string {
 	t.Helper()
 	if f.to.Host == "" {
-		f.to = Endpoint{"be1", 8040}
+		f.to.Endpoint = Endpoint{"be1", 8040}
 	}
 	f.ready = true
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(Options{Frontend: f, DrainBytes: drain, DrainIdle: 15 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+	s := New(Options{Frontend: f, Limits: func() Limits {
+		l := Limits{DrainBytes: drain, DrainIdle: 15 * time.Second, DrainTime: 30 * time.Second}
+		if f.limits != nil {
+			f.limits(&l)
+		}
+		return l
+	}, Logger: slog.New(slog.NewTextHandler(&f.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ln) }()
 	t.Cleanup(func() {
@@ -190,7 +199,7 @@ func TestLoadChecks(t *testing.T) {
 		{"off mode", "/api/db/t3/_stream_load", "root", []string{"group_commit", "off_mode"}, true, nil, 307, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			addr := start(t, &fakeFrontend{t: TableState{Blocked: tt.blocked}, route: tt.route}, DefaultDrainBytes)
+			addr := start(t, &fakeFrontend{t: TableState{Blocked: tt.blocked}, route: tt.route}, 1<<30)
 			password := map[string]string{"u": "p@:/%25#é", "nobody": "x"}[tt.user]
 			res, body := ask(t, "PUT", "http://"+addr+tt.path, tt.user, password, strings.NewReader("1,a,2\n"), tt.headers...)
 			if res.StatusCode != tt.status || !strings.HasPrefix(body, tt.body) {
@@ -211,8 +220,8 @@ func TestRedirect(t *testing.T) {
 		{Endpoint{"be1", 8040}, "/api/_http_stream", "http://be1:8040/api/_http_stream"},
 		{Endpoint{"::1", 8040}, "/api/db/%E7%BC%96/_stream_load?", "http://[::1]:8040/api/db/%E7%BC%96/_stream_load?"},
 	} {
-		f := &fakeFrontend{to: tt.to}
-		addr := start(t, f, DefaultDrainBytes)
+		f := &fakeFrontend{to: Route{Endpoint: tt.to}}
+		addr := start(t, f, 1<<30)
 		res, _ := ask(t, "PUT", "http://"+addr+tt.uri, "u", "p@:/%25#é", nil, "sql", "insert into db.t3 select c1 from http_stream()")
 		if got := res.Header.Get("Location"); res.StatusCode != 307 || got != tt.want {
 			t.Errorf("%d %q, want %q", res.StatusCode, got, tt.want)
@@ -227,7 +236,7 @@ func TestGroupLoadsAreRoutedTogether(t *testing.T) {
 		want             bool
 	}{{"", "", false}, {"", "async_mode", true}, {"off_mode", "async_mode", false}, {"Sync_Mode", "off_mode", true}} {
 		f := &fakeFrontend{t: TableState{GroupCommitMode: tt.property}}
-		addr := start(t, f, DefaultDrainBytes)
+		addr := start(t, f, 1<<30)
 		res, _ := ask(t, "PUT", "http://"+addr+"/api/db/t3/_stream_load", "root", "", nil, "group_commit", tt.header)
 		if want := (RouteRequest{DB: "db", Table: "t3", GroupCommit: tt.want, User: "root"}); res.StatusCode != 307 || f.asked != want {
 			t.Errorf("%d %+v, want %+v", res.StatusCode, f.asked, want)

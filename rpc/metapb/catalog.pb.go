@@ -989,6 +989,7 @@ type Backend struct {
 	ErrMsg         string                 `protobuf:"bytes,13,opt,name=err_msg,json=errMsg,proto3" json:"err_msg,omitempty"`
 	UsedEpoch      uint64                 `protobuf:"varint,14,opt,name=used_epoch,json=usedEpoch,proto3" json:"used_epoch,omitempty"`
 	DownSinceFsm   int64                  `protobuf:"varint,15,opt,name=down_since_fsm,json=downSinceFsm,proto3" json:"down_since_fsm,omitempty"`
+	Tags           []*Tag                 `protobuf:"bytes,16,rep,name=tags,proto3" json:"tags,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1128,6 +1129,65 @@ func (x *Backend) GetDownSinceFsm() int64 {
 	return 0
 }
 
+func (x *Backend) GetTags() []*Tag {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+type Tag struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tag) Reset() {
+	*x = Tag{}
+	mi := &file_metapb_catalog_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tag) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tag) ProtoMessage() {}
+
+func (x *Tag) ProtoReflect() protoreflect.Message {
+	mi := &file_metapb_catalog_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tag.ProtoReflect.Descriptor instead.
+func (*Tag) Descriptor() ([]byte, []int) {
+	return file_metapb_catalog_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Tag) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *Tag) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 type Frontend struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1143,7 +1203,7 @@ type Frontend struct {
 
 func (x *Frontend) Reset() {
 	*x = Frontend{}
-	mi := &file_metapb_catalog_proto_msgTypes[12]
+	mi := &file_metapb_catalog_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1155,7 +1215,7 @@ func (x *Frontend) String() string {
 func (*Frontend) ProtoMessage() {}
 
 func (x *Frontend) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_catalog_proto_msgTypes[12]
+	mi := &file_metapb_catalog_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1168,7 +1228,7 @@ func (x *Frontend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frontend.ProtoReflect.Descriptor instead.
 func (*Frontend) Descriptor() ([]byte, []int) {
-	return file_metapb_catalog_proto_rawDescGZIP(), []int{12}
+	return file_metapb_catalog_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Frontend) GetId() string {
@@ -1232,7 +1292,7 @@ type User struct {
 
 func (x *User) Reset() {
 	*x = User{}
-	mi := &file_metapb_catalog_proto_msgTypes[13]
+	mi := &file_metapb_catalog_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1244,7 +1304,7 @@ func (x *User) String() string {
 func (*User) ProtoMessage() {}
 
 func (x *User) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_catalog_proto_msgTypes[13]
+	mi := &file_metapb_catalog_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1257,7 +1317,7 @@ func (x *User) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use User.ProtoReflect.Descriptor instead.
 func (*User) Descriptor() ([]byte, []int) {
-	return file_metapb_catalog_proto_rawDescGZIP(), []int{13}
+	return file_metapb_catalog_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *User) GetName() string {
@@ -1382,7 +1442,7 @@ const file_metapb_catalog_proto_rawDesc = "" +
 	"BackendDir\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
-	"\x03wal\x18\x03 \x01(\bR\x03wal\"\xc9\x03\n" +
+	"\x03wal\x18\x03 \x01(\bR\x03wal\"\xf2\x03\n" +
 	"\aBackend\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x12\n" +
 	"\x04uuid\x18\x02 \x01(\tR\x04uuid\x12\x12\n" +
@@ -1401,7 +1461,11 @@ const file_metapb_catalog_proto_rawDesc = "" +
 	"\aerr_msg\x18\r \x01(\tR\x06errMsg\x12\x1d\n" +
 	"\n" +
 	"used_epoch\x18\x0e \x01(\x04R\tusedEpoch\x12$\n" +
-	"\x0edown_since_fsm\x18\x0f \x01(\x03R\fdownSinceFsm\"\xb3\x01\n" +
+	"\x0edown_since_fsm\x18\x0f \x01(\x03R\fdownSinceFsm\x12'\n" +
+	"\x04tags\x18\x10 \x03(\v2\x13.dorisgo.metapb.TagR\x04tags\"-\n" +
+	"\x03Tag\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xb3\x01\n" +
 	"\bFrontend\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x1b\n" +
@@ -1429,7 +1493,7 @@ func file_metapb_catalog_proto_rawDescGZIP() []byte {
 	return file_metapb_catalog_proto_rawDescData
 }
 
-var file_metapb_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_metapb_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_metapb_catalog_proto_goTypes = []any{
 	(*Database)(nil),      // 0: dorisgo.metapb.Database
 	(*Type)(nil),          // 1: dorisgo.metapb.Type
@@ -1443,8 +1507,9 @@ var file_metapb_catalog_proto_goTypes = []any{
 	(*RecycledTable)(nil), // 9: dorisgo.metapb.RecycledTable
 	(*BackendDir)(nil),    // 10: dorisgo.metapb.BackendDir
 	(*Backend)(nil),       // 11: dorisgo.metapb.Backend
-	(*Frontend)(nil),      // 12: dorisgo.metapb.Frontend
-	(*User)(nil),          // 13: dorisgo.metapb.User
+	(*Tag)(nil),           // 12: dorisgo.metapb.Tag
+	(*Frontend)(nil),      // 13: dorisgo.metapb.Frontend
+	(*User)(nil),          // 14: dorisgo.metapb.User
 }
 var file_metapb_catalog_proto_depIdxs = []int32{
 	1,  // 0: dorisgo.metapb.Column.type:type_name -> dorisgo.metapb.Type
@@ -1456,11 +1521,12 @@ var file_metapb_catalog_proto_depIdxs = []int32{
 	4,  // 6: dorisgo.metapb.Table.props:type_name -> dorisgo.metapb.Properties
 	8,  // 7: dorisgo.metapb.RecycledTable.table:type_name -> dorisgo.metapb.Table
 	10, // 8: dorisgo.metapb.Backend.dirs:type_name -> dorisgo.metapb.BackendDir
-	9,  // [9:9] is the sub-list for method output_type
-	9,  // [9:9] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	12, // 9: dorisgo.metapb.Backend.tags:type_name -> dorisgo.metapb.Tag
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_metapb_catalog_proto_init() }
@@ -1474,7 +1540,7 @@ func file_metapb_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_metapb_catalog_proto_rawDesc), len(file_metapb_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -67,6 +67,7 @@ type Command struct {
 	//	*Command_ReportReplica
 	//	*Command_Tick
 	//	*Command_CleanLabel
+	//	*Command_ModifyBackend
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -436,6 +437,15 @@ func (x *Command) GetCleanLabel() *CleanLabel {
 	return nil
 }
 
+func (x *Command) GetModifyBackend() *ModifyBackend {
+	if x != nil {
+		if x, ok := x.Body.(*Command_ModifyBackend); ok {
+			return x.ModifyBackend
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -576,6 +586,10 @@ type Command_CleanLabel struct {
 	CleanLabel *CleanLabel `protobuf:"bytes,43,opt,name=clean_label,json=cleanLabel,proto3,oneof"`
 }
 
+type Command_ModifyBackend struct {
+	ModifyBackend *ModifyBackend `protobuf:"bytes,44,opt,name=modify_backend,json=modifyBackend,proto3,oneof"`
+}
+
 func (*Command_InitCluster) isCommand_Body() {}
 
 func (*Command_CreateDatabase) isCommand_Body() {}
@@ -643,6 +657,8 @@ func (*Command_ReportReplica) isCommand_Body() {}
 func (*Command_Tick) isCommand_Body() {}
 
 func (*Command_CleanLabel) isCommand_Body() {}
+
+func (*Command_ModifyBackend) isCommand_Body() {}
 
 type InitCluster struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1708,6 +1724,59 @@ func (x *DecommissionBackend) GetCancel() bool {
 	return false
 }
 
+// An empty value takes the tag away.
+type ModifyBackend struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Tags          []*Tag                 `protobuf:"bytes,2,rep,name=tags,proto3" json:"tags,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ModifyBackend) Reset() {
+	*x = ModifyBackend{}
+	mi := &file_metapb_command_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModifyBackend) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModifyBackend) ProtoMessage() {}
+
+func (x *ModifyBackend) ProtoReflect() protoreflect.Message {
+	mi := &file_metapb_command_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModifyBackend.ProtoReflect.Descriptor instead.
+func (*ModifyBackend) Descriptor() ([]byte, []int) {
+	return file_metapb_command_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ModifyBackend) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *ModifyBackend) GetTags() []*Tag {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
 type DropBackend struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1718,7 +1787,7 @@ type DropBackend struct {
 
 func (x *DropBackend) Reset() {
 	*x = DropBackend{}
-	mi := &file_metapb_command_proto_msgTypes[19]
+	mi := &file_metapb_command_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1730,7 +1799,7 @@ func (x *DropBackend) String() string {
 func (*DropBackend) ProtoMessage() {}
 
 func (x *DropBackend) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[19]
+	mi := &file_metapb_command_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1743,7 +1812,7 @@ func (x *DropBackend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropBackend.ProtoReflect.Descriptor instead.
 func (*DropBackend) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{19}
+	return file_metapb_command_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DropBackend) GetId() int64 {
@@ -1769,7 +1838,7 @@ type RegisterFrontend struct {
 
 func (x *RegisterFrontend) Reset() {
 	*x = RegisterFrontend{}
-	mi := &file_metapb_command_proto_msgTypes[20]
+	mi := &file_metapb_command_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1781,7 +1850,7 @@ func (x *RegisterFrontend) String() string {
 func (*RegisterFrontend) ProtoMessage() {}
 
 func (x *RegisterFrontend) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[20]
+	mi := &file_metapb_command_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1794,7 +1863,7 @@ func (x *RegisterFrontend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterFrontend.ProtoReflect.Descriptor instead.
 func (*RegisterFrontend) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{20}
+	return file_metapb_command_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RegisterFrontend) GetFrontend() *Frontend {
@@ -1813,7 +1882,7 @@ type DropFrontend struct {
 
 func (x *DropFrontend) Reset() {
 	*x = DropFrontend{}
-	mi := &file_metapb_command_proto_msgTypes[21]
+	mi := &file_metapb_command_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1825,7 +1894,7 @@ func (x *DropFrontend) String() string {
 func (*DropFrontend) ProtoMessage() {}
 
 func (x *DropFrontend) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[21]
+	mi := &file_metapb_command_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1838,7 +1907,7 @@ func (x *DropFrontend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropFrontend.ProtoReflect.Descriptor instead.
 func (*DropFrontend) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{21}
+	return file_metapb_command_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DropFrontend) GetId() string {
@@ -1857,7 +1926,7 @@ type RaiseFeatureLevel struct {
 
 func (x *RaiseFeatureLevel) Reset() {
 	*x = RaiseFeatureLevel{}
-	mi := &file_metapb_command_proto_msgTypes[22]
+	mi := &file_metapb_command_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +1938,7 @@ func (x *RaiseFeatureLevel) String() string {
 func (*RaiseFeatureLevel) ProtoMessage() {}
 
 func (x *RaiseFeatureLevel) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[22]
+	mi := &file_metapb_command_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1882,7 +1951,7 @@ func (x *RaiseFeatureLevel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaiseFeatureLevel.ProtoReflect.Descriptor instead.
 func (*RaiseFeatureLevel) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{22}
+	return file_metapb_command_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RaiseFeatureLevel) GetLevel() uint32 {
@@ -1910,7 +1979,7 @@ type BeginTxn struct {
 
 func (x *BeginTxn) Reset() {
 	*x = BeginTxn{}
-	mi := &file_metapb_command_proto_msgTypes[23]
+	mi := &file_metapb_command_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1922,7 +1991,7 @@ func (x *BeginTxn) String() string {
 func (*BeginTxn) ProtoMessage() {}
 
 func (x *BeginTxn) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[23]
+	mi := &file_metapb_command_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1935,7 +2004,7 @@ func (x *BeginTxn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginTxn.ProtoReflect.Descriptor instead.
 func (*BeginTxn) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{23}
+	return file_metapb_command_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *BeginTxn) GetDbId() int64 {
@@ -2023,7 +2092,7 @@ type CommitTxn struct {
 
 func (x *CommitTxn) Reset() {
 	*x = CommitTxn{}
-	mi := &file_metapb_command_proto_msgTypes[24]
+	mi := &file_metapb_command_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2035,7 +2104,7 @@ func (x *CommitTxn) String() string {
 func (*CommitTxn) ProtoMessage() {}
 
 func (x *CommitTxn) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[24]
+	mi := &file_metapb_command_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2048,7 +2117,7 @@ func (x *CommitTxn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitTxn.ProtoReflect.Descriptor instead.
 func (*CommitTxn) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{24}
+	return file_metapb_command_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CommitTxn) GetTxnId() int64 {
@@ -2112,7 +2181,7 @@ type FinishTwoPhase struct {
 
 func (x *FinishTwoPhase) Reset() {
 	*x = FinishTwoPhase{}
-	mi := &file_metapb_command_proto_msgTypes[25]
+	mi := &file_metapb_command_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2124,7 +2193,7 @@ func (x *FinishTwoPhase) String() string {
 func (*FinishTwoPhase) ProtoMessage() {}
 
 func (x *FinishTwoPhase) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[25]
+	mi := &file_metapb_command_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2137,7 +2206,7 @@ func (x *FinishTwoPhase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishTwoPhase.ProtoReflect.Descriptor instead.
 func (*FinishTwoPhase) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{25}
+	return file_metapb_command_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *FinishTwoPhase) GetDbId() int64 {
@@ -2180,7 +2249,7 @@ type AbortTxn struct {
 
 func (x *AbortTxn) Reset() {
 	*x = AbortTxn{}
-	mi := &file_metapb_command_proto_msgTypes[26]
+	mi := &file_metapb_command_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2192,7 +2261,7 @@ func (x *AbortTxn) String() string {
 func (*AbortTxn) ProtoMessage() {}
 
 func (x *AbortTxn) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[26]
+	mi := &file_metapb_command_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2205,7 +2274,7 @@ func (x *AbortTxn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortTxn.ProtoReflect.Descriptor instead.
 func (*AbortTxn) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{26}
+	return file_metapb_command_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AbortTxn) GetTxnId() int64 {
@@ -2247,7 +2316,7 @@ type TakeOver struct {
 
 func (x *TakeOver) Reset() {
 	*x = TakeOver{}
-	mi := &file_metapb_command_proto_msgTypes[27]
+	mi := &file_metapb_command_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2259,7 +2328,7 @@ func (x *TakeOver) String() string {
 func (*TakeOver) ProtoMessage() {}
 
 func (x *TakeOver) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[27]
+	mi := &file_metapb_command_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2272,7 +2341,7 @@ func (x *TakeOver) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOver.ProtoReflect.Descriptor instead.
 func (*TakeOver) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{27}
+	return file_metapb_command_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TakeOver) GetTxnId() int64 {
@@ -2306,7 +2375,7 @@ type PublishDone struct {
 
 func (x *PublishDone) Reset() {
 	*x = PublishDone{}
-	mi := &file_metapb_command_proto_msgTypes[28]
+	mi := &file_metapb_command_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2318,7 +2387,7 @@ func (x *PublishDone) String() string {
 func (*PublishDone) ProtoMessage() {}
 
 func (x *PublishDone) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[28]
+	mi := &file_metapb_command_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2331,7 +2400,7 @@ func (x *PublishDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishDone.ProtoReflect.Descriptor instead.
 func (*PublishDone) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{28}
+	return file_metapb_command_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PublishDone) GetTxnId() int64 {
@@ -2359,7 +2428,7 @@ type ReleaseGroups struct {
 
 func (x *ReleaseGroups) Reset() {
 	*x = ReleaseGroups{}
-	mi := &file_metapb_command_proto_msgTypes[29]
+	mi := &file_metapb_command_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2371,7 +2440,7 @@ func (x *ReleaseGroups) String() string {
 func (*ReleaseGroups) ProtoMessage() {}
 
 func (x *ReleaseGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[29]
+	mi := &file_metapb_command_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2384,7 +2453,7 @@ func (x *ReleaseGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseGroups.ProtoReflect.Descriptor instead.
 func (*ReleaseGroups) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{29}
+	return file_metapb_command_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ReleaseGroups) GetBackendId() int64 {
@@ -2417,7 +2486,7 @@ type ReleaseLost struct {
 
 func (x *ReleaseLost) Reset() {
 	*x = ReleaseLost{}
-	mi := &file_metapb_command_proto_msgTypes[30]
+	mi := &file_metapb_command_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2429,7 +2498,7 @@ func (x *ReleaseLost) String() string {
 func (*ReleaseLost) ProtoMessage() {}
 
 func (x *ReleaseLost) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[30]
+	mi := &file_metapb_command_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2442,7 +2511,7 @@ func (x *ReleaseLost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseLost.ProtoReflect.Descriptor instead.
 func (*ReleaseLost) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{30}
+	return file_metapb_command_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ReleaseLost) GetTxnId() int64 {
@@ -2462,7 +2531,7 @@ type DurableVersion struct {
 
 func (x *DurableVersion) Reset() {
 	*x = DurableVersion{}
-	mi := &file_metapb_command_proto_msgTypes[31]
+	mi := &file_metapb_command_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2474,7 +2543,7 @@ func (x *DurableVersion) String() string {
 func (*DurableVersion) ProtoMessage() {}
 
 func (x *DurableVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[31]
+	mi := &file_metapb_command_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2487,7 +2556,7 @@ func (x *DurableVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DurableVersion.ProtoReflect.Descriptor instead.
 func (*DurableVersion) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{31}
+	return file_metapb_command_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DurableVersion) GetPartitionId() int64 {
@@ -2515,7 +2584,7 @@ type ReportDurable struct {
 
 func (x *ReportDurable) Reset() {
 	*x = ReportDurable{}
-	mi := &file_metapb_command_proto_msgTypes[32]
+	mi := &file_metapb_command_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2527,7 +2596,7 @@ func (x *ReportDurable) String() string {
 func (*ReportDurable) ProtoMessage() {}
 
 func (x *ReportDurable) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[32]
+	mi := &file_metapb_command_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2540,7 +2609,7 @@ func (x *ReportDurable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportDurable.ProtoReflect.Descriptor instead.
 func (*ReportDurable) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{32}
+	return file_metapb_command_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ReportDurable) GetBackendId() int64 {
@@ -2579,7 +2648,7 @@ type ReportReplica struct {
 
 func (x *ReportReplica) Reset() {
 	*x = ReportReplica{}
-	mi := &file_metapb_command_proto_msgTypes[33]
+	mi := &file_metapb_command_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2591,7 +2660,7 @@ func (x *ReportReplica) String() string {
 func (*ReportReplica) ProtoMessage() {}
 
 func (x *ReportReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[33]
+	mi := &file_metapb_command_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2604,7 +2673,7 @@ func (x *ReportReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportReplica.ProtoReflect.Descriptor instead.
 func (*ReportReplica) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{33}
+	return file_metapb_command_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ReportReplica) GetEvent() uint32 {
@@ -2666,7 +2735,7 @@ type Tick struct {
 
 func (x *Tick) Reset() {
 	*x = Tick{}
-	mi := &file_metapb_command_proto_msgTypes[34]
+	mi := &file_metapb_command_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2678,7 +2747,7 @@ func (x *Tick) String() string {
 func (*Tick) ProtoMessage() {}
 
 func (x *Tick) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[34]
+	mi := &file_metapb_command_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2691,7 +2760,7 @@ func (x *Tick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tick.ProtoReflect.Descriptor instead.
 func (*Tick) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{34}
+	return file_metapb_command_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Tick) GetDeltaMs() int64 {
@@ -2718,7 +2787,7 @@ type CleanLabel struct {
 
 func (x *CleanLabel) Reset() {
 	*x = CleanLabel{}
-	mi := &file_metapb_command_proto_msgTypes[35]
+	mi := &file_metapb_command_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2730,7 +2799,7 @@ func (x *CleanLabel) String() string {
 func (*CleanLabel) ProtoMessage() {}
 
 func (x *CleanLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[35]
+	mi := &file_metapb_command_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2743,7 +2812,7 @@ func (x *CleanLabel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanLabel.ProtoReflect.Descriptor instead.
 func (*CleanLabel) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{35}
+	return file_metapb_command_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CleanLabel) GetDbId() int64 {
@@ -2776,7 +2845,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_metapb_command_proto_msgTypes[36]
+	mi := &file_metapb_command_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2788,7 +2857,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[36]
+	mi := &file_metapb_command_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2801,7 +2870,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{36}
+	return file_metapb_command_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Result) GetIndex() uint64 {
@@ -2857,7 +2926,7 @@ var File_metapb_command_proto protoreflect.FileDescriptor
 
 const file_metapb_command_proto_rawDesc = "" +
 	"\n" +
-	"\x14metapb/command.proto\x12\x0edorisgo.metapb\x1a\x14metapb/catalog.proto\x1a\x10metapb/txn.proto\"\xf4\x12\n" +
+	"\x14metapb/command.proto\x12\x0edorisgo.metapb\x1a\x14metapb/catalog.proto\x1a\x10metapb/txn.proto\"\xbc\x13\n" +
 	"\aCommand\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1d\n" +
 	"\n" +
@@ -2903,7 +2972,8 @@ const file_metapb_command_proto_rawDesc = "" +
 	"\x0ereport_replica\x18) \x01(\v2\x1d.dorisgo.metapb.ReportReplicaH\x00R\rreportReplica\x12*\n" +
 	"\x04tick\x18* \x01(\v2\x14.dorisgo.metapb.TickH\x00R\x04tick\x12=\n" +
 	"\vclean_label\x18+ \x01(\v2\x1a.dorisgo.metapb.CleanLabelH\x00R\n" +
-	"cleanLabelB\x06\n" +
+	"cleanLabel\x12F\n" +
+	"\x0emodify_backend\x18, \x01(\v2\x1d.dorisgo.metapb.ModifyBackendH\x00R\rmodifyBackendB\x06\n" +
 	"\x04body\"K\n" +
 	"\vInitCluster\x12\x1d\n" +
 	"\n" +
@@ -2981,7 +3051,10 @@ const file_metapb_command_proto_rawDesc = "" +
 	"\aerr_msg\x18\x04 \x01(\tR\x06errMsg\"=\n" +
 	"\x13DecommissionBackend\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
-	"\x06cancel\x18\x02 \x01(\bR\x06cancel\"3\n" +
+	"\x06cancel\x18\x02 \x01(\bR\x06cancel\"H\n" +
+	"\rModifyBackend\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12'\n" +
+	"\x04tags\x18\x02 \x03(\v2\x13.dorisgo.metapb.TagR\x04tags\"3\n" +
 	"\vDropBackend\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\"H\n" +
@@ -3092,7 +3165,7 @@ func file_metapb_command_proto_rawDescGZIP() []byte {
 	return file_metapb_command_proto_rawDescData
 }
 
-var file_metapb_command_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_metapb_command_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_metapb_command_proto_goTypes = []any{
 	(*Command)(nil),             // 0: dorisgo.metapb.Command
 	(*InitCluster)(nil),         // 1: dorisgo.metapb.InitCluster
@@ -3113,33 +3186,35 @@ var file_metapb_command_proto_goTypes = []any{
 	(*RegisterBackend)(nil),     // 16: dorisgo.metapb.RegisterBackend
 	(*SetBackendAlive)(nil),     // 17: dorisgo.metapb.SetBackendAlive
 	(*DecommissionBackend)(nil), // 18: dorisgo.metapb.DecommissionBackend
-	(*DropBackend)(nil),         // 19: dorisgo.metapb.DropBackend
-	(*RegisterFrontend)(nil),    // 20: dorisgo.metapb.RegisterFrontend
-	(*DropFrontend)(nil),        // 21: dorisgo.metapb.DropFrontend
-	(*RaiseFeatureLevel)(nil),   // 22: dorisgo.metapb.RaiseFeatureLevel
-	(*BeginTxn)(nil),            // 23: dorisgo.metapb.BeginTxn
-	(*CommitTxn)(nil),           // 24: dorisgo.metapb.CommitTxn
-	(*FinishTwoPhase)(nil),      // 25: dorisgo.metapb.FinishTwoPhase
-	(*AbortTxn)(nil),            // 26: dorisgo.metapb.AbortTxn
-	(*TakeOver)(nil),            // 27: dorisgo.metapb.TakeOver
-	(*PublishDone)(nil),         // 28: dorisgo.metapb.PublishDone
-	(*ReleaseGroups)(nil),       // 29: dorisgo.metapb.ReleaseGroups
-	(*ReleaseLost)(nil),         // 30: dorisgo.metapb.ReleaseLost
-	(*DurableVersion)(nil),      // 31: dorisgo.metapb.DurableVersion
-	(*ReportDurable)(nil),       // 32: dorisgo.metapb.ReportDurable
-	(*ReportReplica)(nil),       // 33: dorisgo.metapb.ReportReplica
-	(*Tick)(nil),                // 34: dorisgo.metapb.Tick
-	(*CleanLabel)(nil),          // 35: dorisgo.metapb.CleanLabel
-	(*Result)(nil),              // 36: dorisgo.metapb.Result
-	(*Table)(nil),               // 37: dorisgo.metapb.Table
-	(*Properties)(nil),          // 38: dorisgo.metapb.Properties
-	(*User)(nil),                // 39: dorisgo.metapb.User
-	(*BackendDir)(nil),          // 40: dorisgo.metapb.BackendDir
-	(*Frontend)(nil),            // 41: dorisgo.metapb.Frontend
-	(*Owner)(nil),               // 42: dorisgo.metapb.Owner
-	(*GroupRecord)(nil),         // 43: dorisgo.metapb.GroupRecord
-	(*PartitionCommit)(nil),     // 44: dorisgo.metapb.PartitionCommit
-	(*Txn)(nil),                 // 45: dorisgo.metapb.Txn
+	(*ModifyBackend)(nil),       // 19: dorisgo.metapb.ModifyBackend
+	(*DropBackend)(nil),         // 20: dorisgo.metapb.DropBackend
+	(*RegisterFrontend)(nil),    // 21: dorisgo.metapb.RegisterFrontend
+	(*DropFrontend)(nil),        // 22: dorisgo.metapb.DropFrontend
+	(*RaiseFeatureLevel)(nil),   // 23: dorisgo.metapb.RaiseFeatureLevel
+	(*BeginTxn)(nil),            // 24: dorisgo.metapb.BeginTxn
+	(*CommitTxn)(nil),           // 25: dorisgo.metapb.CommitTxn
+	(*FinishTwoPhase)(nil),      // 26: dorisgo.metapb.FinishTwoPhase
+	(*AbortTxn)(nil),            // 27: dorisgo.metapb.AbortTxn
+	(*TakeOver)(nil),            // 28: dorisgo.metapb.TakeOver
+	(*PublishDone)(nil),         // 29: dorisgo.metapb.PublishDone
+	(*ReleaseGroups)(nil),       // 30: dorisgo.metapb.ReleaseGroups
+	(*ReleaseLost)(nil),         // 31: dorisgo.metapb.ReleaseLost
+	(*DurableVersion)(nil),      // 32: dorisgo.metapb.DurableVersion
+	(*ReportDurable)(nil),       // 33: dorisgo.metapb.ReportDurable
+	(*ReportReplica)(nil),       // 34: dorisgo.metapb.ReportReplica
+	(*Tick)(nil),                // 35: dorisgo.metapb.Tick
+	(*CleanLabel)(nil),          // 36: dorisgo.metapb.CleanLabel
+	(*Result)(nil),              // 37: dorisgo.metapb.Result
+	(*Table)(nil),               // 38: dorisgo.metapb.Table
+	(*Properties)(nil),          // 39: dorisgo.metapb.Properties
+	(*User)(nil),                // 40: dorisgo.metapb.User
+	(*BackendDir)(nil),          // 41: dorisgo.metapb.BackendDir
+	(*Tag)(nil),                 // 42: dorisgo.metapb.Tag
+	(*Frontend)(nil),            // 43: dorisgo.metapb.Frontend
+	(*Owner)(nil),               // 44: dorisgo.metapb.Owner
+	(*GroupRecord)(nil),         // 45: dorisgo.metapb.GroupRecord
+	(*PartitionCommit)(nil),     // 46: dorisgo.metapb.PartitionCommit
+	(*Txn)(nil),                 // 47: dorisgo.metapb.Txn
 }
 var file_metapb_command_proto_depIdxs = []int32{
 	1,  // 0: dorisgo.metapb.Command.init_cluster:type_name -> dorisgo.metapb.InitCluster
@@ -3160,39 +3235,41 @@ var file_metapb_command_proto_depIdxs = []int32{
 	16, // 15: dorisgo.metapb.Command.register_backend:type_name -> dorisgo.metapb.RegisterBackend
 	17, // 16: dorisgo.metapb.Command.set_backend_alive:type_name -> dorisgo.metapb.SetBackendAlive
 	18, // 17: dorisgo.metapb.Command.decommission_backend:type_name -> dorisgo.metapb.DecommissionBackend
-	19, // 18: dorisgo.metapb.Command.drop_backend:type_name -> dorisgo.metapb.DropBackend
-	20, // 19: dorisgo.metapb.Command.register_frontend:type_name -> dorisgo.metapb.RegisterFrontend
-	21, // 20: dorisgo.metapb.Command.drop_frontend:type_name -> dorisgo.metapb.DropFrontend
-	22, // 21: dorisgo.metapb.Command.raise_feature_level:type_name -> dorisgo.metapb.RaiseFeatureLevel
-	23, // 22: dorisgo.metapb.Command.begin_txn:type_name -> dorisgo.metapb.BeginTxn
-	24, // 23: dorisgo.metapb.Command.commit_txn:type_name -> dorisgo.metapb.CommitTxn
-	25, // 24: dorisgo.metapb.Command.finish_two_phase:type_name -> dorisgo.metapb.FinishTwoPhase
-	26, // 25: dorisgo.metapb.Command.abort_txn:type_name -> dorisgo.metapb.AbortTxn
-	27, // 26: dorisgo.metapb.Command.take_over:type_name -> dorisgo.metapb.TakeOver
-	28, // 27: dorisgo.metapb.Command.publish_done:type_name -> dorisgo.metapb.PublishDone
-	29, // 28: dorisgo.metapb.Command.release_groups:type_name -> dorisgo.metapb.ReleaseGroups
-	30, // 29: dorisgo.metapb.Command.release_lost:type_name -> dorisgo.metapb.ReleaseLost
-	32, // 30: dorisgo.metapb.Command.report_durable:type_name -> dorisgo.metapb.ReportDurable
-	33, // 31: dorisgo.metapb.Command.report_replica:type_name -> dorisgo.metapb.ReportReplica
-	34, // 32: dorisgo.metapb.Command.tick:type_name -> dorisgo.metapb.Tick
-	35, // 33: dorisgo.metapb.Command.clean_label:type_name -> dorisgo.metapb.CleanLabel
-	37, // 34: dorisgo.metapb.CreateTable.table:type_name -> dorisgo.metapb.Table
-	38, // 35: dorisgo.metapb.AlterTableProps.props:type_name -> dorisgo.metapb.Properties
-	39, // 36: dorisgo.metapb.CreateUser.user:type_name -> dorisgo.metapb.User
-	40, // 37: dorisgo.metapb.RegisterBackend.dirs:type_name -> dorisgo.metapb.BackendDir
-	41, // 38: dorisgo.metapb.RegisterFrontend.frontend:type_name -> dorisgo.metapb.Frontend
-	42, // 39: dorisgo.metapb.BeginTxn.owner:type_name -> dorisgo.metapb.Owner
-	43, // 40: dorisgo.metapb.BeginTxn.group:type_name -> dorisgo.metapb.GroupRecord
-	42, // 41: dorisgo.metapb.CommitTxn.owner:type_name -> dorisgo.metapb.Owner
-	44, // 42: dorisgo.metapb.CommitTxn.partitions:type_name -> dorisgo.metapb.PartitionCommit
-	42, // 43: dorisgo.metapb.AbortTxn.owner:type_name -> dorisgo.metapb.Owner
-	31, // 44: dorisgo.metapb.ReportDurable.versions:type_name -> dorisgo.metapb.DurableVersion
-	45, // 45: dorisgo.metapb.Result.txn:type_name -> dorisgo.metapb.Txn
-	46, // [46:46] is the sub-list for method output_type
-	46, // [46:46] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	20, // 18: dorisgo.metapb.Command.drop_backend:type_name -> dorisgo.metapb.DropBackend
+	21, // 19: dorisgo.metapb.Command.register_frontend:type_name -> dorisgo.metapb.RegisterFrontend
+	22, // 20: dorisgo.metapb.Command.drop_frontend:type_name -> dorisgo.metapb.DropFrontend
+	23, // 21: dorisgo.metapb.Command.raise_feature_level:type_name -> dorisgo.metapb.RaiseFeatureLevel
+	24, // 22: dorisgo.metapb.Command.begin_txn:type_name -> dorisgo.metapb.BeginTxn
+	25, // 23: dorisgo.metapb.Command.commit_txn:type_name -> dorisgo.metapb.CommitTxn
+	26, // 24: dorisgo.metapb.Command.finish_two_phase:type_name -> dorisgo.metapb.FinishTwoPhase
+	27, // 25: dorisgo.metapb.Command.abort_txn:type_name -> dorisgo.metapb.AbortTxn
+	28, // 26: dorisgo.metapb.Command.take_over:type_name -> dorisgo.metapb.TakeOver
+	29, // 27: dorisgo.metapb.Command.publish_done:type_name -> dorisgo.metapb.PublishDone
+	30, // 28: dorisgo.metapb.Command.release_groups:type_name -> dorisgo.metapb.ReleaseGroups
+	31, // 29: dorisgo.metapb.Command.release_lost:type_name -> dorisgo.metapb.ReleaseLost
+	33, // 30: dorisgo.metapb.Command.report_durable:type_name -> dorisgo.metapb.ReportDurable
+	34, // 31: dorisgo.metapb.Command.report_replica:type_name -> dorisgo.metapb.ReportReplica
+	35, // 32: dorisgo.metapb.Command.tick:type_name -> dorisgo.metapb.Tick
+	36, // 33: dorisgo.metapb.Command.clean_label:type_name -> dorisgo.metapb.CleanLabel
+	19, // 34: dorisgo.metapb.Command.modify_backend:type_name -> dorisgo.metapb.ModifyBackend
+	38, // 35: dorisgo.metapb.CreateTable.table:type_name -> dorisgo.metapb.Table
+	39, // 36: dorisgo.metapb.AlterTableProps.props:type_name -> dorisgo.metapb.Properties
+	40, // 37: dorisgo.metapb.CreateUser.user:type_name -> dorisgo.metapb.User
+	41, // 38: dorisgo.metapb.RegisterBackend.dirs:type_name -> dorisgo.metapb.BackendDir
+	42, // 39: dorisgo.metapb.ModifyBackend.tags:type_name -> dorisgo.metapb.Tag
+	43, // 40: dorisgo.metapb.RegisterFrontend.frontend:type_name -> dorisgo.metapb.Frontend
+	44, // 41: dorisgo.metapb.BeginTxn.owner:type_name -> dorisgo.metapb.Owner
+	45, // 42: dorisgo.metapb.BeginTxn.group:type_name -> dorisgo.metapb.GroupRecord
+	44, // 43: dorisgo.metapb.CommitTxn.owner:type_name -> dorisgo.metapb.Owner
+	46, // 44: dorisgo.metapb.CommitTxn.partitions:type_name -> dorisgo.metapb.PartitionCommit
+	44, // 45: dorisgo.metapb.AbortTxn.owner:type_name -> dorisgo.metapb.Owner
+	32, // 46: dorisgo.metapb.ReportDurable.versions:type_name -> dorisgo.metapb.DurableVersion
+	47, // 47: dorisgo.metapb.Result.txn:type_name -> dorisgo.metapb.Txn
+	48, // [48:48] is the sub-list for method output_type
+	48, // [48:48] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_metapb_command_proto_init() }
@@ -3237,6 +3314,7 @@ func file_metapb_command_proto_init() {
 		(*Command_ReportReplica)(nil),
 		(*Command_Tick)(nil),
 		(*Command_CleanLabel)(nil),
+		(*Command_ModifyBackend)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3244,7 +3322,7 @@ func file_metapb_command_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_metapb_command_proto_rawDesc), len(file_metapb_command_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   37,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
