@@ -134,7 +134,7 @@ func runLoad(cmd *cobra.Command, f *loadFlags, args []string) error {
 	case bulkload.Success:
 		return nil
 	case bulkload.Partial:
-		return partialError{errors.New("some of the files is not loaded, see the report")}
+		return partialError{errors.New("a part is not loaded, see the report")}
 	}
 	return errors.New("nothing is loaded, see the report")
 }
