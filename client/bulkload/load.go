@@ -101,9 +101,27 @@ func Run(ctx context.Context, sources []*Source, o Options) (*Report, error) {
 		o.Sleep = sleep
 	}
 	r := &run{o: &o, report: newReport(&o, sources), began: time.Now()}
+	if n := chunksOf(sources, o.ChunkBytes); n > manyChunks && !f.whole {
+		r.note("about %d chunks: a server remembers 2000 finished labels of a database by default (label_num_threshold), and a run that is repeated needs them; larger chunks need fewer (--max_byte_per_task)", n)
+	}
 	r.all(ctx, f, sources)
 	r.report.finish(time.Since(r.began), ctx.Err() != nil)
 	return r.report, nil
+}
+
+// manyChunks is a number of labels that a database shared with others may forget
+// within one run.
+const manyChunks = 1000
+
+// chunksOf is about how many chunks the sources of known size give.
+func chunksOf(sources []*Source, chunkBytes int64) int64 {
+	n := int64(0)
+	for _, s := range sources {
+		if s.Size > 0 {
+			n += (s.Size + chunkBytes - 1) / chunkBytes
+		}
+	}
+	return n
 }
 
 // run is one call of Run.

@@ -398,6 +398,22 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
+// TestManyChunksAreToldOf: labels that a server would forget make a repeated run
+// unsafe.
+func TestManyChunksAreToldOf(t *testing.T) {
+	f := newFake(t)
+	path, _ := rowsFile(t, t.TempDir(), "a", 1300)
+	for size, want := range map[int64]bool{9: true, 100: false} {
+		o := f.options()
+		o.ChunkBytes = size
+		told := false
+		o.Note = func(s string) { told = told || strings.Contains(s, "about 1300 chunks") }
+		if r := mustRun(t, mustExpand(t, nil, path), o); r.Status != Success || told != want {
+			t.Errorf("chunks of %d bytes: told %v, report %+v", size, told, r)
+		}
+	}
+}
+
 // TestPauses: back-off doubles up to its bound, and half of it is chance.
 func TestPauses(t *testing.T) {
 	chance := 0.0
