@@ -141,9 +141,8 @@ func TestChunksHaveTheRows(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for size := int64(1); size < int64(len(tt.body))+3; size++ {
-				for _, pieces := range [][]int{{0}, {1}, {3, 2}} {
-					same(t, mustForm(t, tt.headers), tt.body, size, pieces...)
-				}
+				pieces := [][]int{{0}, {1}, {3, 2}}[size%3]
+				same(t, mustForm(t, tt.headers), tt.body, size, pieces...)
 			}
 		})
 	}

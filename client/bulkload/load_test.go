@@ -398,14 +398,21 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
+// taker loads everything.
+type taker struct{}
+
+func (taker) Load(context.Context, string, map[string]string, streamload.Body) (*streamload.Reply, error) {
+	return &streamload.Reply{Status: "Success"}, nil
+}
+
+func (taker) State(context.Context, string) (string, error) { return "VISIBLE", nil }
+
 // TestManyChunksAreToldOf: labels that a server would forget make a repeated run
 // unsafe.
 func TestManyChunksAreToldOf(t *testing.T) {
-	f := newFake(t)
 	path, _ := rowsFile(t, t.TempDir(), "a", 1300)
 	for size, want := range map[int64]bool{9: true, 100: false} {
-		o := f.options()
-		o.ChunkBytes = size
+		o := Options{Server: taker{}, Prefix: "p", ChunkBytes: size}
 		told := false
 		o.Note = func(s string) { told = told || strings.Contains(s, "about 1300 chunks") }
 		if r := mustRun(t, mustExpand(t, nil, path), o); r.Status != Success || told != want {

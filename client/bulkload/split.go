@@ -91,6 +91,7 @@ func (r *records) next(w []byte, least int64, eof bool) (n int, ended bool) {
 			n = len(mark)
 		}
 	}
+	eol := -1 // the first line end at or after n, len(w) without one, if it was looked for
 	for n < len(w) {
 		if !r.inside && !r.open && w[n] == r.enclose {
 			r.inside = true
@@ -102,7 +103,14 @@ func (r *records) next(w []byte, least int64, eof bool) (n int, ended bool) {
 		if r.inside {
 			m, row, ok = r.enclosed(w[n:], eof)
 		} else {
-			m, row, ok = r.plain(w[n:], eof)
+			if eol < n {
+				if eol = bytes.Index(w[n:], r.delimiter); eol >= 0 {
+					eol += n
+				} else {
+					eol = len(w)
+				}
+			}
+			m, row, ok = r.plain(w[n:], eol-n, eof)
 		}
 		n += m
 		if !ok {
@@ -115,18 +123,14 @@ func (r *records) next(w []byte, least int64, eof bool) (n int, ended bool) {
 	return n, false
 }
 
-// plain goes through a field that is not enclosed, past its end. ok is false if
-// the end has not come yet; what it took is the field's all the same.
-func (r *records) plain(w []byte, eof bool) (n int, row, ok bool) {
-	eol := bytes.Index(w, r.delimiter)
-	line := w
-	if eol >= 0 {
-		line = w[:eol]
-	}
-	sep := bytes.Index(line, r.separator)
+// plain goes through a field that is not enclosed, past its end. The line ends at
+// eol, len(w) if its end has not come yet. ok is false if the field's end has not;
+// what it took is the field's all the same.
+func (r *records) plain(w []byte, eol int, eof bool) (n int, row, ok bool) {
+	sep := bytes.Index(w[:eol], r.separator)
 	ahead := len(w) - r.ahead()
 	switch {
-	case sep >= 0 && (eof || eol >= 0 || sep <= ahead):
+	case sep >= 0 && (eof || eol < len(w) || sep <= ahead):
 		// A line end goes before a separator that it starts with.
 		if what, size, sure := r.endAt(w[sep:], eof); sure && what != noEnd {
 			r.open = false
@@ -134,7 +138,7 @@ func (r *records) plain(w []byte, eof bool) (n int, row, ok bool) {
 		}
 		r.open = true
 		return sep, false, false
-	case sep < 0 && eol >= 0:
+	case sep < 0 && eol < len(w):
 		r.open = false
 		return eol + len(r.delimiter), true, true
 	case eof:
