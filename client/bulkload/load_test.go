@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -255,6 +256,31 @@ func TestSources(t *testing.T) {
 		if _, err := Expand([]string{tt.args}, nil, true); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.args, err, tt.want)
 		}
+	}
+}
+
+// TestNamedPipe: a pipe is a stream with a name, and waiting for it can be
+// interrupted.
+func TestNamedPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := os.OpenFile(path, os.O_RDWR, 0) // both sides: opening waits for nobody
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	f := newFake(t)
+	o := f.options()
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Done = func(_, _ int64) { cancel() }
+	if _, err := io.WriteString(w, strings.Repeat("a row of the pipe\n", 7)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(ctx, mustExpand(t, nil, path), o)
+	if err != nil || !r.Interrupted || r.Status != Partial || r.LoadedRows != 6 || len(f.sorted()) != 6 {
+		t.Errorf("%v, report %+v, %d rows", err, r, len(f.sorted()))
 	}
 }
 

@@ -157,8 +157,11 @@ func (s *Source) open(ctx context.Context, size int) (r io.Reader, closer io.Clo
 	if err != nil {
 		return nil, nil, false, err
 	}
-	if s.Unpack == "" {
-		return f, f, s.Size >= 0, nil
+	switch {
+	case s.Unpack == "" && s.Size < 0: // a pipe or device
+		return newPump(ctx, f, size), f, false, nil
+	case s.Unpack == "":
+		return f, f, true, nil
 	}
 	u, err := load.Decompress(s.Unpack, f, noLimit)
 	if err != nil {
