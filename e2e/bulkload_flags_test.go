@@ -92,17 +92,21 @@ func TestLoadCommandOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	pts.Close()
-	seen := make(chan string, 1)
+	seen, drawn := make(chan string, 1), make(chan struct{})
 	go func() {
 		var text strings.Builder
 		buf := make([]byte, 4096)
-		asked := false
+		asked, bar := false, false
 		for {
 			n, err := ptm.Read(buf)
 			text.Write(buf[:n])
 			if !asked && strings.Contains(text.String(), "Password of loader: ") {
 				asked = true
 				_, _ = io.WriteString(ptm, "a typed secret\n") // what follows shows whether it came
+			}
+			if !bar && (strings.Contains(text.String(), "loading") || strings.Contains(text.String(), "rows/s")) {
+				bar = true
+				close(drawn)
 			}
 			if err != nil {
 				seen <- text.String()
@@ -111,10 +115,12 @@ func TestLoadCommandOnATerminal(t *testing.T) {
 		}
 	}()
 	go func() {
-		// Slowly enough that the bar is drawn.
 		for i := range 20 {
 			fmt.Fprintf(w, "%d\n", i)
-			time.Sleep(50 * time.Millisecond)
+		}
+		select {
+		case <-drawn:
+		case <-time.After(statementTime):
 		}
 		w.Close()
 	}()
@@ -122,7 +128,12 @@ func TestLoadCommandOnATerminal(t *testing.T) {
 		t.Errorf("%s\n%s", err, out.String())
 	}
 	screen := <-seen
-	if strings.Contains(screen, "secret") || !strings.Contains(screen, "loading") && !strings.Contains(screen, "rows/s") {
+	select {
+	case <-drawn:
+	default:
+		t.Error("no bar was drawn")
+	}
+	if strings.Contains(screen, "secret") {
 		t.Errorf("the terminal shows %q", screen)
 	}
 	if !strings.Contains(out.String(), "Success: 20 rows loaded") || s.value("SELECT count(*) FROM bulk.t") != "20" {
