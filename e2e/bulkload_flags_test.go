@@ -102,6 +102,7 @@ func TestLoadCommandOnATerminal(t *testing.T) {
 			text.Write(buf[:n])
 			if !asked && strings.Contains(text.String(), "Password of loader: ") {
 				asked = true
+				awaitNoEcho(t, ptm)
 				_, _ = io.WriteString(ptm, "a typed secret\n") // what follows shows whether it came
 			}
 			if !bar && (strings.Contains(text.String(), "loading") || strings.Contains(text.String(), "rows/s")) {
@@ -139,6 +140,17 @@ func TestLoadCommandOnATerminal(t *testing.T) {
 	if !strings.Contains(out.String(), "Success: 20 rows loaded") || s.value("SELECT count(*) FROM bulk.t") != "20" {
 		t.Errorf("%s", out.String())
 	}
+}
+
+// awaitNoEcho waits until a terminal shows nothing of what is typed.
+func awaitNoEcho(tb testing.TB, ptm *os.File) {
+	tb.Helper()
+	for end := time.Now().Add(statementTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if t, err := unix.IoctlGetTermios(int(ptm.Fd()), unix.TCGETS); err == nil && t.Lflag&unix.ECHO == 0 {
+			return
+		}
+	}
+	tb.Error("the terminal echoes while the password is asked for")
 }
 
 // openTerminal makes a pseudo terminal: what drives it, and the terminal itself.
