@@ -91,34 +91,44 @@ func fileOf(t *tabletState, rs *tablet.Rowset) File {
 	}
 }
 
-// compactPause is the longest pause after a compaction.
-const compactPause = 10 * time.Second
+const (
+	// compactPause is the longest pause after a compaction.
+	compactPause = 10 * time.Second
+	// compactRetry is how long a tablet waits after a failed compaction; the
+	// others go on meanwhile.
+	compactRetry = 5 * time.Minute
+)
 
 // runCompact compacts one tablet at a time. It yields to loads: after each merge
 // it rests for as long as that took, so that it never takes more than half of one
 // core and of the disk; a tablet that comes near max_tablet_version_num is not
 // kept waiting.
 func (e *Engine) runCompact(ctx context.Context) error {
+	failed := map[int64]time.Time{} // when they may be tried again
 	for {
 		id, ok := e.compact.next(ctx, e.rowsets)
 		if !ok {
 			return nil
 		}
 		start := time.Now()
+		if start.Before(failed[id]) {
+			continue // it is asked for again then
+		}
+		delete(failed, id)
 		did, err := e.Compact(ctx, id)
-		pause := min(time.Since(start), compactPause)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			e.opts.Logger.Warn("compaction failed, it is tried again", "tablet_id", id, "err", err)
-			e.compact.want(id)
-			pause = compactPause
+			e.opts.Logger.Warn("compaction failed, it is tried again later", "tablet_id", id, "err", err)
+			failed[id] = time.Now().Add(compactRetry)
+			time.AfterFunc(compactRetry, func() { e.compact.want(id) })
 		case did:
 			e.compact.want(id) // what came out may be part of the next run
 		}
 		if err := e.rootsErr(); err != nil {
 			return err
 		}
-		if (did || err != nil) && !(err == nil && e.crowded(id)) && !sleep(ctx, pause) {
+		worked := did || err != nil
+		if worked && !(did && e.crowded(id)) && !sleep(ctx, min(time.Since(start), compactPause)) {
 			return nil
 		}
 	}

@@ -186,3 +186,38 @@ func TestTooManyVersions(t *testing.T) {
 	write(t, e, 7, rows(7, 7, 11, 7))
 	closeEngine(t, e)
 }
+
+// TestCompactGoesOn: a tablet whose compaction fails again and again does not
+// keep the others from theirs, although it has most rowsets.
+func TestCompactGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs := vfs.NewMem()
+		o := options(fs)
+		o.Now, o.CompactMinFiles = time.Now, 2
+		e := open(t, o)
+		for v := int64(2); v <= 5; v++ {
+			load(t, e, v, v, many(v, v, 11, 1000*v))
+		}
+		load(t, e, 6, 6, many(6, 6, 12, 6000))
+		load(t, e, 7, 7, many(7, 7, 12, 7000))
+		if err := fs.Remove(files(t, e, 11, 7)[3].Path); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- e.Run(ctx) }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(files(t, e, 12, 7)); n != 1 {
+			t.Errorf("the sound tablet has %d files", n)
+		}
+		if n := len(files(t, e, 11, 7)); n != 4 {
+			t.Errorf("the tablet with a lost file has %d files", n)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		closeEngine(t, e)
+	})
+}
