@@ -96,6 +96,9 @@ type Manager struct {
 	stop     chan struct{}
 	stopOnce sync.Once
 	wg       sync.WaitGroup
+	// starting is held by Recover while it starts goroutines: Stop waits for
+	// all of them, or none is started.
+	starting sync.Mutex
 	// scanned is closed when every table with WALs has its admit channel.
 	scanned     chan struct{}
 	replaySlots chan struct{}
@@ -200,7 +203,9 @@ func (m *Manager) relieve() {
 // first the rest is left: async rows in their WALs, sync waiters with an error.
 // Nothing runs when Stop returns. The error says that something was left.
 func (m *Manager) Stop(ctx context.Context) error {
+	m.starting.Lock()
 	m.stopOnce.Do(func() { close(m.stop) })
+	m.starting.Unlock()
 	m.eachTable(func(t *table) { t.sealAll(SealStop) })
 	done := make(chan struct{})
 	go func() {

@@ -18,6 +18,8 @@ func (m *Manager) Recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.starting.Lock()
+	defer m.starting.Unlock()
 	if m.stopping() {
 		return errStopping
 	}

@@ -3,6 +3,8 @@ package groupcommit
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"dorisgo/doriserr"
+	"dorisgo/groupcommit/wal"
 )
 
 // TestStop: an orderly stop commits what is open; when its time is up sync
@@ -200,5 +203,44 @@ func TestHungDisk(t *testing.T) {
 func TestNewNeedsItsParts(t *testing.T) {
 	if _, err := New(Options{}); err == nil {
 		t.Fatal(errors.New("made without WAL and Sink"))
+	}
+}
+
+// TestStopWhileRecovering: the take-over of the WALs either counts for the stop
+// or does not begin; the race detector is the judge.
+func TestStopWhileRecovering(t *testing.T) {
+	f := newFSM(t)
+	disk, _ := crashWith(t, f, nil)
+	for i := range 40 {
+		wals, err := wal.Open(disk.CrashClone(vfs.CrashCloneCfg{}), []string{"/wal"}, wal.Options{Rand: &countRand{}, Limit: "1000000000"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sink := f.newLife()
+		sink.before = func(ctx context.Context, _ string, _ Txn) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		m, err := New(Options{
+			WAL: wals, Sink: sink, Rand: &countRand{}, Logger: slog.New(slog.DiscardHandler),
+			ClusterID: "c", BackendUUID: "u", BackendID: 10001,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		recovered := make(chan error, 1)
+		go func() { recovered <- m.Recover(context.Background()) }()
+		for range i * i { // now the stop comes first, now the recovery
+			runtime.Gosched()
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = m.Stop(ctx) // it says that something is left, or nothing was begun
+		if err := <-recovered; err != nil && !doriserr.Is(err, doriserr.Stopping) {
+			t.Error(err)
+		}
+		if err := wals.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
