@@ -555,7 +555,10 @@ type WriteRowsetsRequest struct {
 	Rowsets       []*Rowset              `protobuf:"bytes,6,rep,name=rowsets,proto3" json:"rowsets,omitempty"`
 	// replay says that the rows were acknowledged earlier and come out of a WAL:
 	// they may use the reserve of space.
-	Replay        bool `protobuf:"varint,7,opt,name=replay,proto3" json:"replay,omitempty"`
+	Replay bool `protobuf:"varint,7,opt,name=replay,proto3" json:"replay,omitempty"`
+	// The BE's replicas of the tablets that have rowsets here, as the catalog
+	// has them.
+	Replicas      []*TabletReplica `protobuf:"bytes,8,rep,name=replicas,proto3" json:"replicas,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -639,6 +642,13 @@ func (x *WriteRowsetsRequest) GetReplay() bool {
 	return false
 }
 
+func (x *WriteRowsetsRequest) GetReplicas() []*TabletReplica {
+	if x != nil {
+		return x.Replicas
+	}
+	return nil
+}
+
 type WriteRowsetsReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -675,6 +685,69 @@ func (*WriteRowsetsReply) Descriptor() ([]byte, []int) {
 	return file_bepb_be_proto_rawDescGZIP(), []int{7}
 }
 
+// TabletReplica is a BE's replica of a tablet.
+type TabletReplica struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	TabletId  int64                  `protobuf:"varint,1,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
+	ReplicaId int64                  `protobuf:"varint,2,opt,name=replica_id,json=replicaId,proto3" json:"replica_id,omitempty"`
+	// from_clone says that the replica was added to a tablet that may have had
+	// rows: before a clone it lacks everything.
+	FromClone     bool `protobuf:"varint,3,opt,name=from_clone,json=fromClone,proto3" json:"from_clone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TabletReplica) Reset() {
+	*x = TabletReplica{}
+	mi := &file_bepb_be_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TabletReplica) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TabletReplica) ProtoMessage() {}
+
+func (x *TabletReplica) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TabletReplica.ProtoReflect.Descriptor instead.
+func (*TabletReplica) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *TabletReplica) GetTabletId() int64 {
+	if x != nil {
+		return x.TabletId
+	}
+	return 0
+}
+
+func (x *TabletReplica) GetReplicaId() int64 {
+	if x != nil {
+		return x.ReplicaId
+	}
+	return 0
+}
+
+func (x *TabletReplica) GetFromClone() bool {
+	if x != nil {
+		return x.FromClone
+	}
+	return false
+}
+
 type PublishTablet struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	TabletId int64                  `protobuf:"varint,1,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
@@ -682,13 +755,15 @@ type PublishTablet struct {
 	// Rowsets of the transaction in the tablet; 0 means 1. rowset_id is that of
 	// the first, and gives those of the others.
 	Parts         uint32 `protobuf:"varint,3,opt,name=parts,proto3" json:"parts,omitempty"`
+	ReplicaId     int64  `protobuf:"varint,4,opt,name=replica_id,json=replicaId,proto3" json:"replica_id,omitempty"`
+	FromClone     bool   `protobuf:"varint,5,opt,name=from_clone,json=fromClone,proto3" json:"from_clone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PublishTablet) Reset() {
 	*x = PublishTablet{}
-	mi := &file_bepb_be_proto_msgTypes[8]
+	mi := &file_bepb_be_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -700,7 +775,7 @@ func (x *PublishTablet) String() string {
 func (*PublishTablet) ProtoMessage() {}
 
 func (x *PublishTablet) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[8]
+	mi := &file_bepb_be_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -713,7 +788,7 @@ func (x *PublishTablet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishTablet.ProtoReflect.Descriptor instead.
 func (*PublishTablet) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{8}
+	return file_bepb_be_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PublishTablet) GetTabletId() int64 {
@@ -737,6 +812,153 @@ func (x *PublishTablet) GetParts() uint32 {
 	return 0
 }
 
+func (x *PublishTablet) GetReplicaId() int64 {
+	if x != nil {
+		return x.ReplicaId
+	}
+	return 0
+}
+
+func (x *PublishTablet) GetFromClone() bool {
+	if x != nil {
+		return x.FromClone
+	}
+	return false
+}
+
+// PartitionBase is where the list of versions of a partition begins that an FE
+// can still send: a BE that is not at base has missed what came before.
+type PartitionBase struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	PartitionId int64                  `protobuf:"varint,1,opt,name=partition_id,json=partitionId,proto3" json:"partition_id,omitempty"`
+	Base        int64                  `protobuf:"varint,2,opt,name=base,proto3" json:"base,omitempty"`
+	// All of the partition's tablets that have a replica on the BE.
+	Replicas      []*TabletReplica `protobuf:"bytes,3,rep,name=replicas,proto3" json:"replicas,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PartitionBase) Reset() {
+	*x = PartitionBase{}
+	mi := &file_bepb_be_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PartitionBase) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PartitionBase) ProtoMessage() {}
+
+func (x *PartitionBase) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PartitionBase.ProtoReflect.Descriptor instead.
+func (*PartitionBase) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *PartitionBase) GetPartitionId() int64 {
+	if x != nil {
+		return x.PartitionId
+	}
+	return 0
+}
+
+func (x *PartitionBase) GetBase() int64 {
+	if x != nil {
+		return x.Base
+	}
+	return 0
+}
+
+func (x *PartitionBase) GetReplicas() []*TabletReplica {
+	if x != nil {
+		return x.Replicas
+	}
+	return nil
+}
+
+// TabletHole is the first version of a tablet that a BE lacks; it has published
+// nothing of the tablet from there on.
+type TabletHole struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	PartitionId   int64                  `protobuf:"varint,1,opt,name=partition_id,json=partitionId,proto3" json:"partition_id,omitempty"`
+	TabletId      int64                  `protobuf:"varint,2,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
+	Version       int64                  `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	ReplicaId     int64                  `protobuf:"varint,4,opt,name=replica_id,json=replicaId,proto3" json:"replica_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TabletHole) Reset() {
+	*x = TabletHole{}
+	mi := &file_bepb_be_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TabletHole) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TabletHole) ProtoMessage() {}
+
+func (x *TabletHole) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TabletHole.ProtoReflect.Descriptor instead.
+func (*TabletHole) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *TabletHole) GetPartitionId() int64 {
+	if x != nil {
+		return x.PartitionId
+	}
+	return 0
+}
+
+func (x *TabletHole) GetTabletId() int64 {
+	if x != nil {
+		return x.TabletId
+	}
+	return 0
+}
+
+func (x *TabletHole) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *TabletHole) GetReplicaId() int64 {
+	if x != nil {
+		return x.ReplicaId
+	}
+	return 0
+}
+
 type PublishVersion struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TxnId         int64                  `protobuf:"varint,1,opt,name=txn_id,json=txnId,proto3" json:"txn_id,omitempty"`
@@ -749,7 +971,7 @@ type PublishVersion struct {
 
 func (x *PublishVersion) Reset() {
 	*x = PublishVersion{}
-	mi := &file_bepb_be_proto_msgTypes[9]
+	mi := &file_bepb_be_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -761,7 +983,7 @@ func (x *PublishVersion) String() string {
 func (*PublishVersion) ProtoMessage() {}
 
 func (x *PublishVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[9]
+	mi := &file_bepb_be_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -774,7 +996,7 @@ func (x *PublishVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishVersion.ProtoReflect.Descriptor instead.
 func (*PublishVersion) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{9}
+	return file_bepb_be_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PublishVersion) GetTxnId() int64 {
@@ -811,14 +1033,16 @@ type PublishRequest struct {
 	Term      uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
 	Index     uint64                 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
 	// In version order for each partition.
-	Versions      []*PublishVersion `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
+	Versions []*PublishVersion `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
+	// Of partitions that the BE confirmed nothing of in this life.
+	Bases         []*PartitionBase `protobuf:"bytes,5,rep,name=bases,proto3" json:"bases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PublishRequest) Reset() {
 	*x = PublishRequest{}
-	mi := &file_bepb_be_proto_msgTypes[10]
+	mi := &file_bepb_be_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -830,7 +1054,7 @@ func (x *PublishRequest) String() string {
 func (*PublishRequest) ProtoMessage() {}
 
 func (x *PublishRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[10]
+	mi := &file_bepb_be_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -843,7 +1067,7 @@ func (x *PublishRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishRequest.ProtoReflect.Descriptor instead.
 func (*PublishRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{10}
+	return file_bepb_be_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PublishRequest) GetMetaEpoch() uint64 {
@@ -874,19 +1098,28 @@ func (x *PublishRequest) GetVersions() []*PublishVersion {
 	return nil
 }
 
+func (x *PublishRequest) GetBases() []*PartitionBase {
+	if x != nil {
+		return x.Bases
+	}
+	return nil
+}
+
 type PublishReply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Transactions of which every version in the request is published here.
 	DoneTxnIds []int64 `protobuf:"varint,1,rep,packed,name=done_txn_ids,json=doneTxnIds,proto3" json:"done_txn_ids,omitempty"`
 	// Why a transaction is not among them.
-	Failed        map[int64]string `protobuf:"bytes,2,rep,name=failed,proto3" json:"failed,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Failed map[int64]string `protobuf:"bytes,2,rep,name=failed,proto3" json:"failed,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Tablets of the request's versions and bases that have a hole.
+	Holes         []*TabletHole `protobuf:"bytes,3,rep,name=holes,proto3" json:"holes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PublishReply) Reset() {
 	*x = PublishReply{}
-	mi := &file_bepb_be_proto_msgTypes[11]
+	mi := &file_bepb_be_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -898,7 +1131,7 @@ func (x *PublishReply) String() string {
 func (*PublishReply) ProtoMessage() {}
 
 func (x *PublishReply) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[11]
+	mi := &file_bepb_be_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -911,7 +1144,7 @@ func (x *PublishReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishReply.ProtoReflect.Descriptor instead.
 func (*PublishReply) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{11}
+	return file_bepb_be_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PublishReply) GetDoneTxnIds() []int64 {
@@ -928,6 +1161,419 @@ func (x *PublishReply) GetFailed() map[int64]string {
 	return nil
 }
 
+func (x *PublishReply) GetHoles() []*TabletHole {
+	if x != nil {
+		return x.Holes
+	}
+	return nil
+}
+
+// CloneTablet orders a BE to fetch from another one what its replica of a tablet
+// lacks.
+type CloneTabletRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	MetaEpoch uint64                 `protobuf:"varint,1,opt,name=meta_epoch,json=metaEpoch,proto3" json:"meta_epoch,omitempty"`
+	Term      uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
+	Index     uint64                 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
+	Replica   *TabletReplica         `protobuf:"bytes,4,opt,name=replica,proto3" json:"replica,omitempty"`
+	Base      *PartitionBase         `protobuf:"bytes,5,opt,name=base,proto3" json:"base,omitempty"`
+	// The backend that has more of the tablet.
+	SourceId int64 `protobuf:"varint,6,opt,name=source_id,json=sourceId,proto3" json:"source_id,omitempty"`
+	// The version that the source is believed to have at least.
+	Version       int64 `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloneTabletRequest) Reset() {
+	*x = CloneTabletRequest{}
+	mi := &file_bepb_be_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloneTabletRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloneTabletRequest) ProtoMessage() {}
+
+func (x *CloneTabletRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloneTabletRequest.ProtoReflect.Descriptor instead.
+func (*CloneTabletRequest) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *CloneTabletRequest) GetMetaEpoch() uint64 {
+	if x != nil {
+		return x.MetaEpoch
+	}
+	return 0
+}
+
+func (x *CloneTabletRequest) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *CloneTabletRequest) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *CloneTabletRequest) GetReplica() *TabletReplica {
+	if x != nil {
+		return x.Replica
+	}
+	return nil
+}
+
+func (x *CloneTabletRequest) GetBase() *PartitionBase {
+	if x != nil {
+		return x.Base
+	}
+	return nil
+}
+
+func (x *CloneTabletRequest) GetSourceId() int64 {
+	if x != nil {
+		return x.SourceId
+	}
+	return 0
+}
+
+func (x *CloneTabletRequest) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+type CloneTabletReply struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version through which the replica is gap-free now.
+	Through int64 `protobuf:"varint,1,opt,name=through,proto3" json:"through,omitempty"`
+	// What was fetched.
+	Bytes         int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Rowsets       int64 `protobuf:"varint,3,opt,name=rowsets,proto3" json:"rowsets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloneTabletReply) Reset() {
+	*x = CloneTabletReply{}
+	mi := &file_bepb_be_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloneTabletReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloneTabletReply) ProtoMessage() {}
+
+func (x *CloneTabletReply) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloneTabletReply.ProtoReflect.Descriptor instead.
+func (*CloneTabletReply) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *CloneTabletReply) GetThrough() int64 {
+	if x != nil {
+		return x.Through
+	}
+	return 0
+}
+
+func (x *CloneTabletReply) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *CloneTabletReply) GetRowsets() int64 {
+	if x != nil {
+		return x.Rowsets
+	}
+	return 0
+}
+
+type FetchTabletRequest struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	PartitionId int64                  `protobuf:"varint,1,opt,name=partition_id,json=partitionId,proto3" json:"partition_id,omitempty"`
+	TabletId    int64                  `protobuf:"varint,2,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
+	// The versions, ascending, after which the fetching replica could append: 1
+	// and the ends of its rowsets.
+	Ends []int64 `protobuf:"varint,3,rep,packed,name=ends,proto3" json:"ends,omitempty"`
+	// The least version that is of use.
+	Version       int64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchTabletRequest) Reset() {
+	*x = FetchTabletRequest{}
+	mi := &file_bepb_be_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchTabletRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchTabletRequest) ProtoMessage() {}
+
+func (x *FetchTabletRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchTabletRequest.ProtoReflect.Descriptor instead.
+func (*FetchTabletRequest) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *FetchTabletRequest) GetPartitionId() int64 {
+	if x != nil {
+		return x.PartitionId
+	}
+	return 0
+}
+
+func (x *FetchTabletRequest) GetTabletId() int64 {
+	if x != nil {
+		return x.TabletId
+	}
+	return 0
+}
+
+func (x *FetchTabletRequest) GetEnds() []int64 {
+	if x != nil {
+		return x.Ends
+	}
+	return nil
+}
+
+func (x *FetchTabletRequest) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+type FetchTabletChunk struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first chunk says what comes: rowsets after the version keep, one of the
+	// ends, through the version through.
+	Plan *FetchTabletPlan `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	// The bytes of the rowsets in the plan's order, each as long as it says.
+	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchTabletChunk) Reset() {
+	*x = FetchTabletChunk{}
+	mi := &file_bepb_be_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchTabletChunk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchTabletChunk) ProtoMessage() {}
+
+func (x *FetchTabletChunk) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchTabletChunk.ProtoReflect.Descriptor instead.
+func (*FetchTabletChunk) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *FetchTabletChunk) GetPlan() *FetchTabletPlan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *FetchTabletChunk) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+type FetchTabletPlan struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Keep          int64                  `protobuf:"varint,1,opt,name=keep,proto3" json:"keep,omitempty"`
+	Through       int64                  `protobuf:"varint,2,opt,name=through,proto3" json:"through,omitempty"`
+	Rowsets       []*FetchRowset         `protobuf:"bytes,3,rep,name=rowsets,proto3" json:"rowsets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchTabletPlan) Reset() {
+	*x = FetchTabletPlan{}
+	mi := &file_bepb_be_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchTabletPlan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchTabletPlan) ProtoMessage() {}
+
+func (x *FetchTabletPlan) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchTabletPlan.ProtoReflect.Descriptor instead.
+func (*FetchTabletPlan) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *FetchTabletPlan) GetKeep() int64 {
+	if x != nil {
+		return x.Keep
+	}
+	return 0
+}
+
+func (x *FetchTabletPlan) GetThrough() int64 {
+	if x != nil {
+		return x.Through
+	}
+	return 0
+}
+
+func (x *FetchTabletPlan) GetRowsets() []*FetchRowset {
+	if x != nil {
+		return x.Rowsets
+	}
+	return nil
+}
+
+type FetchRowset struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The record in the storage's own form, with its columns.
+	Record  []byte `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	Columns []byte `protobuf:"bytes,2,opt,name=columns,proto3" json:"columns,omitempty"`
+	// How many bytes of data it has: rows in the block codec, or the file.
+	Bytes         int64 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchRowset) Reset() {
+	*x = FetchRowset{}
+	mi := &file_bepb_be_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchRowset) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchRowset) ProtoMessage() {}
+
+func (x *FetchRowset) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchRowset.ProtoReflect.Descriptor instead.
+func (*FetchRowset) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *FetchRowset) GetRecord() []byte {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *FetchRowset) GetColumns() []byte {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+func (x *FetchRowset) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
 type AbortTxnRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MetaEpoch     uint64                 `protobuf:"varint,1,opt,name=meta_epoch,json=metaEpoch,proto3" json:"meta_epoch,omitempty"`
@@ -940,7 +1586,7 @@ type AbortTxnRequest struct {
 
 func (x *AbortTxnRequest) Reset() {
 	*x = AbortTxnRequest{}
-	mi := &file_bepb_be_proto_msgTypes[12]
+	mi := &file_bepb_be_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -952,7 +1598,7 @@ func (x *AbortTxnRequest) String() string {
 func (*AbortTxnRequest) ProtoMessage() {}
 
 func (x *AbortTxnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[12]
+	mi := &file_bepb_be_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -965,7 +1611,7 @@ func (x *AbortTxnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortTxnRequest.ProtoReflect.Descriptor instead.
 func (*AbortTxnRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{12}
+	return file_bepb_be_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AbortTxnRequest) GetMetaEpoch() uint64 {
@@ -1004,7 +1650,7 @@ type AbortTxnReply struct {
 
 func (x *AbortTxnReply) Reset() {
 	*x = AbortTxnReply{}
-	mi := &file_bepb_be_proto_msgTypes[13]
+	mi := &file_bepb_be_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1016,7 +1662,7 @@ func (x *AbortTxnReply) String() string {
 func (*AbortTxnReply) ProtoMessage() {}
 
 func (x *AbortTxnReply) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[13]
+	mi := &file_bepb_be_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1029,7 +1675,7 @@ func (x *AbortTxnReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortTxnReply.ProtoReflect.Descriptor instead.
 func (*AbortTxnReply) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{13}
+	return file_bepb_be_proto_rawDescGZIP(), []int{22}
 }
 
 type DropTabletsRequest struct {
@@ -1044,7 +1690,7 @@ type DropTabletsRequest struct {
 
 func (x *DropTabletsRequest) Reset() {
 	*x = DropTabletsRequest{}
-	mi := &file_bepb_be_proto_msgTypes[14]
+	mi := &file_bepb_be_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +1702,7 @@ func (x *DropTabletsRequest) String() string {
 func (*DropTabletsRequest) ProtoMessage() {}
 
 func (x *DropTabletsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[14]
+	mi := &file_bepb_be_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1715,7 @@ func (x *DropTabletsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropTabletsRequest.ProtoReflect.Descriptor instead.
 func (*DropTabletsRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{14}
+	return file_bepb_be_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DropTabletsRequest) GetMetaEpoch() uint64 {
@@ -1108,7 +1754,7 @@ type DropTabletsReply struct {
 
 func (x *DropTabletsReply) Reset() {
 	*x = DropTabletsReply{}
-	mi := &file_bepb_be_proto_msgTypes[15]
+	mi := &file_bepb_be_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +1766,7 @@ func (x *DropTabletsReply) String() string {
 func (*DropTabletsReply) ProtoMessage() {}
 
 func (x *DropTabletsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[15]
+	mi := &file_bepb_be_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +1779,7 @@ func (x *DropTabletsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropTabletsReply.ProtoReflect.Descriptor instead.
 func (*DropTabletsReply) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{15}
+	return file_bepb_be_proto_rawDescGZIP(), []int{24}
 }
 
 type ScanTablet struct {
@@ -1148,7 +1794,7 @@ type ScanTablet struct {
 
 func (x *ScanTablet) Reset() {
 	*x = ScanTablet{}
-	mi := &file_bepb_be_proto_msgTypes[16]
+	mi := &file_bepb_be_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1160,7 +1806,7 @@ func (x *ScanTablet) String() string {
 func (*ScanTablet) ProtoMessage() {}
 
 func (x *ScanTablet) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[16]
+	mi := &file_bepb_be_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1173,7 +1819,7 @@ func (x *ScanTablet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScanTablet.ProtoReflect.Descriptor instead.
 func (*ScanTablet) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{16}
+	return file_bepb_be_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ScanTablet) GetPartitionId() int64 {
@@ -1217,7 +1863,7 @@ type QueryTable struct {
 
 func (x *QueryTable) Reset() {
 	*x = QueryTable{}
-	mi := &file_bepb_be_proto_msgTypes[17]
+	mi := &file_bepb_be_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1229,7 +1875,7 @@ func (x *QueryTable) String() string {
 func (*QueryTable) ProtoMessage() {}
 
 func (x *QueryTable) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[17]
+	mi := &file_bepb_be_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1242,7 +1888,7 @@ func (x *QueryTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryTable.ProtoReflect.Descriptor instead.
 func (*QueryTable) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{17}
+	return file_bepb_be_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *QueryTable) GetName() string {
@@ -1286,7 +1932,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_bepb_be_proto_msgTypes[18]
+	mi := &file_bepb_be_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1298,7 +1944,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[18]
+	mi := &file_bepb_be_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1311,7 +1957,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{18}
+	return file_bepb_be_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *QueryRequest) GetQueryId() string {
@@ -1353,7 +1999,7 @@ type QueryChunk struct {
 
 func (x *QueryChunk) Reset() {
 	*x = QueryChunk{}
-	mi := &file_bepb_be_proto_msgTypes[19]
+	mi := &file_bepb_be_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +2011,7 @@ func (x *QueryChunk) String() string {
 func (*QueryChunk) ProtoMessage() {}
 
 func (x *QueryChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[19]
+	mi := &file_bepb_be_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +2024,7 @@ func (x *QueryChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryChunk.ProtoReflect.Descriptor instead.
 func (*QueryChunk) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{19}
+	return file_bepb_be_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *QueryChunk) GetColumns() []*ColumnDesc {
@@ -1407,7 +2053,7 @@ type ScanRequest struct {
 
 func (x *ScanRequest) Reset() {
 	*x = ScanRequest{}
-	mi := &file_bepb_be_proto_msgTypes[20]
+	mi := &file_bepb_be_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1419,7 +2065,7 @@ func (x *ScanRequest) String() string {
 func (*ScanRequest) ProtoMessage() {}
 
 func (x *ScanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[20]
+	mi := &file_bepb_be_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1432,7 +2078,7 @@ func (x *ScanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScanRequest.ProtoReflect.Descriptor instead.
 func (*ScanRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{20}
+	return file_bepb_be_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ScanRequest) GetQueryId() string {
@@ -1472,7 +2118,7 @@ type ScanChunk struct {
 
 func (x *ScanChunk) Reset() {
 	*x = ScanChunk{}
-	mi := &file_bepb_be_proto_msgTypes[21]
+	mi := &file_bepb_be_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +2130,7 @@ func (x *ScanChunk) String() string {
 func (*ScanChunk) ProtoMessage() {}
 
 func (x *ScanChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[21]
+	mi := &file_bepb_be_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +2143,7 @@ func (x *ScanChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScanChunk.ProtoReflect.Descriptor instead.
 func (*ScanChunk) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{21}
+	return file_bepb_be_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ScanChunk) GetBlock() []byte {
@@ -1515,7 +2161,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_bepb_be_proto_msgTypes[22]
+	mi := &file_bepb_be_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1527,7 +2173,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[22]
+	mi := &file_bepb_be_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1540,7 +2186,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{22}
+	return file_bepb_be_proto_rawDescGZIP(), []int{31}
 }
 
 type StatusReply struct {
@@ -1553,7 +2199,7 @@ type StatusReply struct {
 
 func (x *StatusReply) Reset() {
 	*x = StatusReply{}
-	mi := &file_bepb_be_proto_msgTypes[23]
+	mi := &file_bepb_be_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +2211,7 @@ func (x *StatusReply) String() string {
 func (*StatusReply) ProtoMessage() {}
 
 func (x *StatusReply) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[23]
+	mi := &file_bepb_be_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +2224,7 @@ func (x *StatusReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusReply.ProtoReflect.Descriptor instead.
 func (*StatusReply) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{23}
+	return file_bepb_be_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *StatusReply) GetWals() map[int64]int64 {
@@ -1598,7 +2244,7 @@ type StreamLoadsRequest struct {
 
 func (x *StreamLoadsRequest) Reset() {
 	*x = StreamLoadsRequest{}
-	mi := &file_bepb_be_proto_msgTypes[24]
+	mi := &file_bepb_be_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1610,7 +2256,7 @@ func (x *StreamLoadsRequest) String() string {
 func (*StreamLoadsRequest) ProtoMessage() {}
 
 func (x *StreamLoadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[24]
+	mi := &file_bepb_be_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1623,7 +2269,7 @@ func (x *StreamLoadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLoadsRequest.ProtoReflect.Descriptor instead.
 func (*StreamLoadsRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{24}
+	return file_bepb_be_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *StreamLoadsRequest) GetDb() string {
@@ -1642,7 +2288,7 @@ type StreamLoadsReply struct {
 
 func (x *StreamLoadsReply) Reset() {
 	*x = StreamLoadsReply{}
-	mi := &file_bepb_be_proto_msgTypes[25]
+	mi := &file_bepb_be_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1654,7 +2300,7 @@ func (x *StreamLoadsReply) String() string {
 func (*StreamLoadsReply) ProtoMessage() {}
 
 func (x *StreamLoadsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[25]
+	mi := &file_bepb_be_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1667,7 +2313,7 @@ func (x *StreamLoadsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLoadsReply.ProtoReflect.Descriptor instead.
 func (*StreamLoadsReply) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{25}
+	return file_bepb_be_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *StreamLoadsReply) GetRecords() []*StreamLoadRecord {
@@ -1704,7 +2350,7 @@ type StreamLoadRecord struct {
 
 func (x *StreamLoadRecord) Reset() {
 	*x = StreamLoadRecord{}
-	mi := &file_bepb_be_proto_msgTypes[26]
+	mi := &file_bepb_be_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1716,7 +2362,7 @@ func (x *StreamLoadRecord) String() string {
 func (*StreamLoadRecord) ProtoMessage() {}
 
 func (x *StreamLoadRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[26]
+	mi := &file_bepb_be_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1729,7 +2375,7 @@ func (x *StreamLoadRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLoadRecord.ProtoReflect.Descriptor instead.
 func (*StreamLoadRecord) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{26}
+	return file_bepb_be_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *StreamLoadRecord) GetLabel() string {
@@ -1904,7 +2550,7 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\fpartition_id\x18\x03 \x01(\x03R\vpartitionId\x12\x12\n" +
 	"\x04rows\x18\x04 \x01(\x03R\x04rows\x12\x1a\n" +
 	"\bchecksum\x18\x05 \x01(\rR\bchecksum\x12\x12\n" +
-	"\x04data\x18\x06 \x01(\fR\x04data\"\x8b\x02\n" +
+	"\x04data\x18\x06 \x01(\fR\x04data\"\xc4\x02\n" +
 	"\x13WriteRowsetsRequest\x12\x15\n" +
 	"\x06txn_id\x18\x01 \x01(\x03R\x05txnId\x12\x1f\n" +
 	"\vowner_epoch\x18\x02 \x01(\x04R\n" +
@@ -1913,30 +2559,83 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\x0eschema_version\x18\x04 \x01(\x05R\rschemaVersion\x122\n" +
 	"\acolumns\x18\x05 \x03(\v2\x18.dorisgo.bepb.ColumnDescR\acolumns\x12.\n" +
 	"\arowsets\x18\x06 \x03(\v2\x14.dorisgo.bepb.RowsetR\arowsets\x12\x16\n" +
-	"\x06replay\x18\a \x01(\bR\x06replay\"\x13\n" +
-	"\x11WriteRowsetsReply\"_\n" +
+	"\x06replay\x18\a \x01(\bR\x06replay\x127\n" +
+	"\breplicas\x18\b \x03(\v2\x1b.dorisgo.bepb.TabletReplicaR\breplicas\"\x13\n" +
+	"\x11WriteRowsetsReply\"j\n" +
+	"\rTabletReplica\x12\x1b\n" +
+	"\ttablet_id\x18\x01 \x01(\x03R\btabletId\x12\x1d\n" +
+	"\n" +
+	"replica_id\x18\x02 \x01(\x03R\treplicaId\x12\x1d\n" +
+	"\n" +
+	"from_clone\x18\x03 \x01(\bR\tfromClone\"\x9d\x01\n" +
 	"\rPublishTablet\x12\x1b\n" +
 	"\ttablet_id\x18\x01 \x01(\x03R\btabletId\x12\x1b\n" +
 	"\trowset_id\x18\x02 \x01(\fR\browsetId\x12\x14\n" +
-	"\x05parts\x18\x03 \x01(\rR\x05parts\"\x9b\x01\n" +
+	"\x05parts\x18\x03 \x01(\rR\x05parts\x12\x1d\n" +
+	"\n" +
+	"replica_id\x18\x04 \x01(\x03R\treplicaId\x12\x1d\n" +
+	"\n" +
+	"from_clone\x18\x05 \x01(\bR\tfromClone\"\x7f\n" +
+	"\rPartitionBase\x12!\n" +
+	"\fpartition_id\x18\x01 \x01(\x03R\vpartitionId\x12\x12\n" +
+	"\x04base\x18\x02 \x01(\x03R\x04base\x127\n" +
+	"\breplicas\x18\x03 \x03(\v2\x1b.dorisgo.bepb.TabletReplicaR\breplicas\"\x85\x01\n" +
+	"\n" +
+	"TabletHole\x12!\n" +
+	"\fpartition_id\x18\x01 \x01(\x03R\vpartitionId\x12\x1b\n" +
+	"\ttablet_id\x18\x02 \x01(\x03R\btabletId\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\x12\x1d\n" +
+	"\n" +
+	"replica_id\x18\x04 \x01(\x03R\treplicaId\"\x9b\x01\n" +
 	"\x0ePublishVersion\x12\x15\n" +
 	"\x06txn_id\x18\x01 \x01(\x03R\x05txnId\x12!\n" +
 	"\fpartition_id\x18\x02 \x01(\x03R\vpartitionId\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\x03R\aversion\x125\n" +
-	"\atablets\x18\x04 \x03(\v2\x1b.dorisgo.bepb.PublishTabletR\atablets\"\x93\x01\n" +
+	"\atablets\x18\x04 \x03(\v2\x1b.dorisgo.bepb.PublishTabletR\atablets\"\xc6\x01\n" +
 	"\x0ePublishRequest\x12\x1d\n" +
 	"\n" +
 	"meta_epoch\x18\x01 \x01(\x04R\tmetaEpoch\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x14\n" +
 	"\x05index\x18\x03 \x01(\x04R\x05index\x128\n" +
-	"\bversions\x18\x04 \x03(\v2\x1c.dorisgo.bepb.PublishVersionR\bversions\"\xab\x01\n" +
+	"\bversions\x18\x04 \x03(\v2\x1c.dorisgo.bepb.PublishVersionR\bversions\x121\n" +
+	"\x05bases\x18\x05 \x03(\v2\x1b.dorisgo.bepb.PartitionBaseR\x05bases\"\xdb\x01\n" +
 	"\fPublishReply\x12 \n" +
 	"\fdone_txn_ids\x18\x01 \x03(\x03R\n" +
 	"doneTxnIds\x12>\n" +
-	"\x06failed\x18\x02 \x03(\v2&.dorisgo.bepb.PublishReply.FailedEntryR\x06failed\x1a9\n" +
+	"\x06failed\x18\x02 \x03(\v2&.dorisgo.bepb.PublishReply.FailedEntryR\x06failed\x12.\n" +
+	"\x05holes\x18\x03 \x03(\v2\x18.dorisgo.bepb.TabletHoleR\x05holes\x1a9\n" +
 	"\vFailedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x03R\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"s\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfc\x01\n" +
+	"\x12CloneTabletRequest\x12\x1d\n" +
+	"\n" +
+	"meta_epoch\x18\x01 \x01(\x04R\tmetaEpoch\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x14\n" +
+	"\x05index\x18\x03 \x01(\x04R\x05index\x125\n" +
+	"\areplica\x18\x04 \x01(\v2\x1b.dorisgo.bepb.TabletReplicaR\areplica\x12/\n" +
+	"\x04base\x18\x05 \x01(\v2\x1b.dorisgo.bepb.PartitionBaseR\x04base\x12\x1b\n" +
+	"\tsource_id\x18\x06 \x01(\x03R\bsourceId\x12\x18\n" +
+	"\aversion\x18\a \x01(\x03R\aversion\"\\\n" +
+	"\x10CloneTabletReply\x12\x18\n" +
+	"\athrough\x18\x01 \x01(\x03R\athrough\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\x12\x18\n" +
+	"\arowsets\x18\x03 \x01(\x03R\arowsets\"\x82\x01\n" +
+	"\x12FetchTabletRequest\x12!\n" +
+	"\fpartition_id\x18\x01 \x01(\x03R\vpartitionId\x12\x1b\n" +
+	"\ttablet_id\x18\x02 \x01(\x03R\btabletId\x12\x12\n" +
+	"\x04ends\x18\x03 \x03(\x03R\x04ends\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\x03R\aversion\"Y\n" +
+	"\x10FetchTabletChunk\x121\n" +
+	"\x04plan\x18\x01 \x01(\v2\x1d.dorisgo.bepb.FetchTabletPlanR\x04plan\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"t\n" +
+	"\x0fFetchTabletPlan\x12\x12\n" +
+	"\x04keep\x18\x01 \x01(\x03R\x04keep\x12\x18\n" +
+	"\athrough\x18\x02 \x01(\x03R\athrough\x123\n" +
+	"\arowsets\x18\x03 \x03(\v2\x19.dorisgo.bepb.FetchRowsetR\arowsets\"U\n" +
+	"\vFetchRowset\x12\x16\n" +
+	"\x06record\x18\x01 \x01(\fR\x06record\x12\x18\n" +
+	"\acolumns\x18\x02 \x01(\fR\acolumns\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\"s\n" +
 	"\x0fAbortTxnRequest\x12\x1d\n" +
 	"\n" +
 	"meta_epoch\x18\x01 \x01(\x04R\tmetaEpoch\x12\x12\n" +
@@ -2013,7 +2712,7 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\x04user\x18\x0f \x01(\tR\x04user\x12\x18\n" +
 	"\acomment\x18\x10 \x01(\tR\acomment\x12\x1f\n" +
 	"\vfirst_error\x18\x11 \x01(\tR\n" +
-	"firstError2\x94\x05\n" +
+	"firstError2\xb8\x06\n" +
 	"\aBackend\x12A\n" +
 	"\x04Load\x12\x17.dorisgo.bepb.LoadFrame\x1a\x1c.dorisgo.bepb.LoadReplyFrame(\x010\x01\x12T\n" +
 	"\fWriteRowsets\x12!.dorisgo.bepb.WriteRowsetsRequest\x1a\x1f.dorisgo.bepb.WriteRowsetsReply(\x01\x12C\n" +
@@ -2022,7 +2721,9 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\vDropTablets\x12 .dorisgo.bepb.DropTabletsRequest\x1a\x1e.dorisgo.bepb.DropTabletsReply\x12?\n" +
 	"\x05Query\x12\x1a.dorisgo.bepb.QueryRequest\x1a\x18.dorisgo.bepb.QueryChunk0\x01\x12<\n" +
 	"\x04Scan\x12\x19.dorisgo.bepb.ScanRequest\x1a\x17.dorisgo.bepb.ScanChunk0\x01\x12@\n" +
-	"\x06Status\x12\x1b.dorisgo.bepb.StatusRequest\x1a\x19.dorisgo.bepb.StatusReply\x12Q\n" +
+	"\x06Status\x12\x1b.dorisgo.bepb.StatusRequest\x1a\x19.dorisgo.bepb.StatusReply\x12O\n" +
+	"\vCloneTablet\x12 .dorisgo.bepb.CloneTabletRequest\x1a\x1e.dorisgo.bepb.CloneTabletReply\x12Q\n" +
+	"\vFetchTablet\x12 .dorisgo.bepb.FetchTabletRequest\x1a\x1e.dorisgo.bepb.FetchTabletChunk0\x01\x12Q\n" +
 	"\vStreamLoads\x12 .dorisgo.bepb.StreamLoadsRequest\x1a\x1e.dorisgo.bepb.StreamLoadsReply0\x01B\x17Z\x15dorisgo/rpc/bepb;bepbb\x06proto3"
 
 var (
@@ -2037,7 +2738,7 @@ func file_bepb_be_proto_rawDescGZIP() []byte {
 	return file_bepb_be_proto_rawDescData
 }
 
-var file_bepb_be_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_bepb_be_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_bepb_be_proto_goTypes = []any{
 	(*LoadItem)(nil),            // 0: dorisgo.bepb.LoadItem
 	(*LoadFrame)(nil),           // 1: dorisgo.bepb.LoadFrame
@@ -2047,68 +2748,89 @@ var file_bepb_be_proto_goTypes = []any{
 	(*Rowset)(nil),              // 5: dorisgo.bepb.Rowset
 	(*WriteRowsetsRequest)(nil), // 6: dorisgo.bepb.WriteRowsetsRequest
 	(*WriteRowsetsReply)(nil),   // 7: dorisgo.bepb.WriteRowsetsReply
-	(*PublishTablet)(nil),       // 8: dorisgo.bepb.PublishTablet
-	(*PublishVersion)(nil),      // 9: dorisgo.bepb.PublishVersion
-	(*PublishRequest)(nil),      // 10: dorisgo.bepb.PublishRequest
-	(*PublishReply)(nil),        // 11: dorisgo.bepb.PublishReply
-	(*AbortTxnRequest)(nil),     // 12: dorisgo.bepb.AbortTxnRequest
-	(*AbortTxnReply)(nil),       // 13: dorisgo.bepb.AbortTxnReply
-	(*DropTabletsRequest)(nil),  // 14: dorisgo.bepb.DropTabletsRequest
-	(*DropTabletsReply)(nil),    // 15: dorisgo.bepb.DropTabletsReply
-	(*ScanTablet)(nil),          // 16: dorisgo.bepb.ScanTablet
-	(*QueryTable)(nil),          // 17: dorisgo.bepb.QueryTable
-	(*QueryRequest)(nil),        // 18: dorisgo.bepb.QueryRequest
-	(*QueryChunk)(nil),          // 19: dorisgo.bepb.QueryChunk
-	(*ScanRequest)(nil),         // 20: dorisgo.bepb.ScanRequest
-	(*ScanChunk)(nil),           // 21: dorisgo.bepb.ScanChunk
-	(*StatusRequest)(nil),       // 22: dorisgo.bepb.StatusRequest
-	(*StatusReply)(nil),         // 23: dorisgo.bepb.StatusReply
-	(*StreamLoadsRequest)(nil),  // 24: dorisgo.bepb.StreamLoadsRequest
-	(*StreamLoadsReply)(nil),    // 25: dorisgo.bepb.StreamLoadsReply
-	(*StreamLoadRecord)(nil),    // 26: dorisgo.bepb.StreamLoadRecord
-	nil,                         // 27: dorisgo.bepb.PublishReply.FailedEntry
-	nil,                         // 28: dorisgo.bepb.StatusReply.WalsEntry
+	(*TabletReplica)(nil),       // 8: dorisgo.bepb.TabletReplica
+	(*PublishTablet)(nil),       // 9: dorisgo.bepb.PublishTablet
+	(*PartitionBase)(nil),       // 10: dorisgo.bepb.PartitionBase
+	(*TabletHole)(nil),          // 11: dorisgo.bepb.TabletHole
+	(*PublishVersion)(nil),      // 12: dorisgo.bepb.PublishVersion
+	(*PublishRequest)(nil),      // 13: dorisgo.bepb.PublishRequest
+	(*PublishReply)(nil),        // 14: dorisgo.bepb.PublishReply
+	(*CloneTabletRequest)(nil),  // 15: dorisgo.bepb.CloneTabletRequest
+	(*CloneTabletReply)(nil),    // 16: dorisgo.bepb.CloneTabletReply
+	(*FetchTabletRequest)(nil),  // 17: dorisgo.bepb.FetchTabletRequest
+	(*FetchTabletChunk)(nil),    // 18: dorisgo.bepb.FetchTabletChunk
+	(*FetchTabletPlan)(nil),     // 19: dorisgo.bepb.FetchTabletPlan
+	(*FetchRowset)(nil),         // 20: dorisgo.bepb.FetchRowset
+	(*AbortTxnRequest)(nil),     // 21: dorisgo.bepb.AbortTxnRequest
+	(*AbortTxnReply)(nil),       // 22: dorisgo.bepb.AbortTxnReply
+	(*DropTabletsRequest)(nil),  // 23: dorisgo.bepb.DropTabletsRequest
+	(*DropTabletsReply)(nil),    // 24: dorisgo.bepb.DropTabletsReply
+	(*ScanTablet)(nil),          // 25: dorisgo.bepb.ScanTablet
+	(*QueryTable)(nil),          // 26: dorisgo.bepb.QueryTable
+	(*QueryRequest)(nil),        // 27: dorisgo.bepb.QueryRequest
+	(*QueryChunk)(nil),          // 28: dorisgo.bepb.QueryChunk
+	(*ScanRequest)(nil),         // 29: dorisgo.bepb.ScanRequest
+	(*ScanChunk)(nil),           // 30: dorisgo.bepb.ScanChunk
+	(*StatusRequest)(nil),       // 31: dorisgo.bepb.StatusRequest
+	(*StatusReply)(nil),         // 32: dorisgo.bepb.StatusReply
+	(*StreamLoadsRequest)(nil),  // 33: dorisgo.bepb.StreamLoadsRequest
+	(*StreamLoadsReply)(nil),    // 34: dorisgo.bepb.StreamLoadsReply
+	(*StreamLoadRecord)(nil),    // 35: dorisgo.bepb.StreamLoadRecord
+	nil,                         // 36: dorisgo.bepb.PublishReply.FailedEntry
+	nil,                         // 37: dorisgo.bepb.StatusReply.WalsEntry
 }
 var file_bepb_be_proto_depIdxs = []int32{
 	0,  // 0: dorisgo.bepb.LoadFrame.items:type_name -> dorisgo.bepb.LoadItem
 	2,  // 1: dorisgo.bepb.LoadReplyFrame.replies:type_name -> dorisgo.bepb.LoadReply
 	4,  // 2: dorisgo.bepb.WriteRowsetsRequest.columns:type_name -> dorisgo.bepb.ColumnDesc
 	5,  // 3: dorisgo.bepb.WriteRowsetsRequest.rowsets:type_name -> dorisgo.bepb.Rowset
-	8,  // 4: dorisgo.bepb.PublishVersion.tablets:type_name -> dorisgo.bepb.PublishTablet
-	9,  // 5: dorisgo.bepb.PublishRequest.versions:type_name -> dorisgo.bepb.PublishVersion
-	27, // 6: dorisgo.bepb.PublishReply.failed:type_name -> dorisgo.bepb.PublishReply.FailedEntry
-	4,  // 7: dorisgo.bepb.QueryTable.columns:type_name -> dorisgo.bepb.ColumnDesc
-	16, // 8: dorisgo.bepb.QueryTable.tablets:type_name -> dorisgo.bepb.ScanTablet
-	17, // 9: dorisgo.bepb.QueryRequest.tables:type_name -> dorisgo.bepb.QueryTable
-	4,  // 10: dorisgo.bepb.QueryRequest.result_types:type_name -> dorisgo.bepb.ColumnDesc
-	4,  // 11: dorisgo.bepb.QueryChunk.columns:type_name -> dorisgo.bepb.ColumnDesc
-	4,  // 12: dorisgo.bepb.ScanRequest.columns:type_name -> dorisgo.bepb.ColumnDesc
-	16, // 13: dorisgo.bepb.ScanRequest.tablets:type_name -> dorisgo.bepb.ScanTablet
-	28, // 14: dorisgo.bepb.StatusReply.wals:type_name -> dorisgo.bepb.StatusReply.WalsEntry
-	26, // 15: dorisgo.bepb.StreamLoadsReply.records:type_name -> dorisgo.bepb.StreamLoadRecord
-	1,  // 16: dorisgo.bepb.Backend.Load:input_type -> dorisgo.bepb.LoadFrame
-	6,  // 17: dorisgo.bepb.Backend.WriteRowsets:input_type -> dorisgo.bepb.WriteRowsetsRequest
-	10, // 18: dorisgo.bepb.Backend.Publish:input_type -> dorisgo.bepb.PublishRequest
-	12, // 19: dorisgo.bepb.Backend.AbortTxn:input_type -> dorisgo.bepb.AbortTxnRequest
-	14, // 20: dorisgo.bepb.Backend.DropTablets:input_type -> dorisgo.bepb.DropTabletsRequest
-	18, // 21: dorisgo.bepb.Backend.Query:input_type -> dorisgo.bepb.QueryRequest
-	20, // 22: dorisgo.bepb.Backend.Scan:input_type -> dorisgo.bepb.ScanRequest
-	22, // 23: dorisgo.bepb.Backend.Status:input_type -> dorisgo.bepb.StatusRequest
-	24, // 24: dorisgo.bepb.Backend.StreamLoads:input_type -> dorisgo.bepb.StreamLoadsRequest
-	3,  // 25: dorisgo.bepb.Backend.Load:output_type -> dorisgo.bepb.LoadReplyFrame
-	7,  // 26: dorisgo.bepb.Backend.WriteRowsets:output_type -> dorisgo.bepb.WriteRowsetsReply
-	11, // 27: dorisgo.bepb.Backend.Publish:output_type -> dorisgo.bepb.PublishReply
-	13, // 28: dorisgo.bepb.Backend.AbortTxn:output_type -> dorisgo.bepb.AbortTxnReply
-	15, // 29: dorisgo.bepb.Backend.DropTablets:output_type -> dorisgo.bepb.DropTabletsReply
-	19, // 30: dorisgo.bepb.Backend.Query:output_type -> dorisgo.bepb.QueryChunk
-	21, // 31: dorisgo.bepb.Backend.Scan:output_type -> dorisgo.bepb.ScanChunk
-	23, // 32: dorisgo.bepb.Backend.Status:output_type -> dorisgo.bepb.StatusReply
-	25, // 33: dorisgo.bepb.Backend.StreamLoads:output_type -> dorisgo.bepb.StreamLoadsReply
-	25, // [25:34] is the sub-list for method output_type
-	16, // [16:25] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	8,  // 4: dorisgo.bepb.WriteRowsetsRequest.replicas:type_name -> dorisgo.bepb.TabletReplica
+	8,  // 5: dorisgo.bepb.PartitionBase.replicas:type_name -> dorisgo.bepb.TabletReplica
+	9,  // 6: dorisgo.bepb.PublishVersion.tablets:type_name -> dorisgo.bepb.PublishTablet
+	12, // 7: dorisgo.bepb.PublishRequest.versions:type_name -> dorisgo.bepb.PublishVersion
+	10, // 8: dorisgo.bepb.PublishRequest.bases:type_name -> dorisgo.bepb.PartitionBase
+	36, // 9: dorisgo.bepb.PublishReply.failed:type_name -> dorisgo.bepb.PublishReply.FailedEntry
+	11, // 10: dorisgo.bepb.PublishReply.holes:type_name -> dorisgo.bepb.TabletHole
+	8,  // 11: dorisgo.bepb.CloneTabletRequest.replica:type_name -> dorisgo.bepb.TabletReplica
+	10, // 12: dorisgo.bepb.CloneTabletRequest.base:type_name -> dorisgo.bepb.PartitionBase
+	19, // 13: dorisgo.bepb.FetchTabletChunk.plan:type_name -> dorisgo.bepb.FetchTabletPlan
+	20, // 14: dorisgo.bepb.FetchTabletPlan.rowsets:type_name -> dorisgo.bepb.FetchRowset
+	4,  // 15: dorisgo.bepb.QueryTable.columns:type_name -> dorisgo.bepb.ColumnDesc
+	25, // 16: dorisgo.bepb.QueryTable.tablets:type_name -> dorisgo.bepb.ScanTablet
+	26, // 17: dorisgo.bepb.QueryRequest.tables:type_name -> dorisgo.bepb.QueryTable
+	4,  // 18: dorisgo.bepb.QueryRequest.result_types:type_name -> dorisgo.bepb.ColumnDesc
+	4,  // 19: dorisgo.bepb.QueryChunk.columns:type_name -> dorisgo.bepb.ColumnDesc
+	4,  // 20: dorisgo.bepb.ScanRequest.columns:type_name -> dorisgo.bepb.ColumnDesc
+	25, // 21: dorisgo.bepb.ScanRequest.tablets:type_name -> dorisgo.bepb.ScanTablet
+	37, // 22: dorisgo.bepb.StatusReply.wals:type_name -> dorisgo.bepb.StatusReply.WalsEntry
+	35, // 23: dorisgo.bepb.StreamLoadsReply.records:type_name -> dorisgo.bepb.StreamLoadRecord
+	1,  // 24: dorisgo.bepb.Backend.Load:input_type -> dorisgo.bepb.LoadFrame
+	6,  // 25: dorisgo.bepb.Backend.WriteRowsets:input_type -> dorisgo.bepb.WriteRowsetsRequest
+	13, // 26: dorisgo.bepb.Backend.Publish:input_type -> dorisgo.bepb.PublishRequest
+	21, // 27: dorisgo.bepb.Backend.AbortTxn:input_type -> dorisgo.bepb.AbortTxnRequest
+	23, // 28: dorisgo.bepb.Backend.DropTablets:input_type -> dorisgo.bepb.DropTabletsRequest
+	27, // 29: dorisgo.bepb.Backend.Query:input_type -> dorisgo.bepb.QueryRequest
+	29, // 30: dorisgo.bepb.Backend.Scan:input_type -> dorisgo.bepb.ScanRequest
+	31, // 31: dorisgo.bepb.Backend.Status:input_type -> dorisgo.bepb.StatusRequest
+	15, // 32: dorisgo.bepb.Backend.CloneTablet:input_type -> dorisgo.bepb.CloneTabletRequest
+	17, // 33: dorisgo.bepb.Backend.FetchTablet:input_type -> dorisgo.bepb.FetchTabletRequest
+	33, // 34: dorisgo.bepb.Backend.StreamLoads:input_type -> dorisgo.bepb.StreamLoadsRequest
+	3,  // 35: dorisgo.bepb.Backend.Load:output_type -> dorisgo.bepb.LoadReplyFrame
+	7,  // 36: dorisgo.bepb.Backend.WriteRowsets:output_type -> dorisgo.bepb.WriteRowsetsReply
+	14, // 37: dorisgo.bepb.Backend.Publish:output_type -> dorisgo.bepb.PublishReply
+	22, // 38: dorisgo.bepb.Backend.AbortTxn:output_type -> dorisgo.bepb.AbortTxnReply
+	24, // 39: dorisgo.bepb.Backend.DropTablets:output_type -> dorisgo.bepb.DropTabletsReply
+	28, // 40: dorisgo.bepb.Backend.Query:output_type -> dorisgo.bepb.QueryChunk
+	30, // 41: dorisgo.bepb.Backend.Scan:output_type -> dorisgo.bepb.ScanChunk
+	32, // 42: dorisgo.bepb.Backend.Status:output_type -> dorisgo.bepb.StatusReply
+	16, // 43: dorisgo.bepb.Backend.CloneTablet:output_type -> dorisgo.bepb.CloneTabletReply
+	18, // 44: dorisgo.bepb.Backend.FetchTablet:output_type -> dorisgo.bepb.FetchTabletChunk
+	34, // 45: dorisgo.bepb.Backend.StreamLoads:output_type -> dorisgo.bepb.StreamLoadsReply
+	35, // [35:46] is the sub-list for method output_type
+	24, // [24:35] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_bepb_be_proto_init() }
@@ -2123,7 +2845,7 @@ func file_bepb_be_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bepb_be_proto_rawDesc), len(file_bepb_be_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   29,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

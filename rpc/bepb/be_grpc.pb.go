@@ -29,6 +29,8 @@ const (
 	Backend_Query_FullMethodName        = "/dorisgo.bepb.Backend/Query"
 	Backend_Scan_FullMethodName         = "/dorisgo.bepb.Backend/Scan"
 	Backend_Status_FullMethodName       = "/dorisgo.bepb.Backend/Status"
+	Backend_CloneTablet_FullMethodName  = "/dorisgo.bepb.Backend/CloneTablet"
+	Backend_FetchTablet_FullMethodName  = "/dorisgo.bepb.Backend/FetchTablet"
 	Backend_StreamLoads_FullMethodName  = "/dorisgo.bepb.Backend/StreamLoads"
 )
 
@@ -49,6 +51,9 @@ type BackendClient interface {
 	// Scan streams the rows of this BE's tablets to a query's coordinator.
 	Scan(ctx context.Context, in *ScanRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ScanChunk], error)
 	Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusReply, error)
+	CloneTablet(ctx context.Context, in *CloneTabletRequest, opts ...grpc.CallOption) (*CloneTabletReply, error)
+	// FetchTablet streams a tablet's rowsets to a BE that clones it.
+	FetchTablet(ctx context.Context, in *FetchTabletRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchTabletChunk], error)
 	// StreamLoads lists the finished Stream Loads that this BE remembers.
 	StreamLoads(ctx context.Context, in *StreamLoadsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamLoadsReply], error)
 }
@@ -165,9 +170,38 @@ func (c *backendClient) Status(ctx context.Context, in *StatusRequest, opts ...g
 	return out, nil
 }
 
+func (c *backendClient) CloneTablet(ctx context.Context, in *CloneTabletRequest, opts ...grpc.CallOption) (*CloneTabletReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CloneTabletReply)
+	err := c.cc.Invoke(ctx, Backend_CloneTablet_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *backendClient) FetchTablet(ctx context.Context, in *FetchTabletRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchTabletChunk], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[4], Backend_FetchTablet_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[FetchTabletRequest, FetchTabletChunk]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Backend_FetchTabletClient = grpc.ServerStreamingClient[FetchTabletChunk]
+
 func (c *backendClient) StreamLoads(ctx context.Context, in *StreamLoadsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamLoadsReply], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[4], Backend_StreamLoads_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[5], Backend_StreamLoads_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -201,6 +235,9 @@ type BackendServer interface {
 	// Scan streams the rows of this BE's tablets to a query's coordinator.
 	Scan(*ScanRequest, grpc.ServerStreamingServer[ScanChunk]) error
 	Status(context.Context, *StatusRequest) (*StatusReply, error)
+	CloneTablet(context.Context, *CloneTabletRequest) (*CloneTabletReply, error)
+	// FetchTablet streams a tablet's rowsets to a BE that clones it.
+	FetchTablet(*FetchTabletRequest, grpc.ServerStreamingServer[FetchTabletChunk]) error
 	// StreamLoads lists the finished Stream Loads that this BE remembers.
 	StreamLoads(*StreamLoadsRequest, grpc.ServerStreamingServer[StreamLoadsReply]) error
 	mustEmbedUnimplementedBackendServer()
@@ -236,6 +273,12 @@ func (UnimplementedBackendServer) Scan(*ScanRequest, grpc.ServerStreamingServer[
 }
 func (UnimplementedBackendServer) Status(context.Context, *StatusRequest) (*StatusReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Status not implemented")
+}
+func (UnimplementedBackendServer) CloneTablet(context.Context, *CloneTabletRequest) (*CloneTabletReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method CloneTablet not implemented")
+}
+func (UnimplementedBackendServer) FetchTablet(*FetchTabletRequest, grpc.ServerStreamingServer[FetchTabletChunk]) error {
+	return status.Error(codes.Unimplemented, "method FetchTablet not implemented")
 }
 func (UnimplementedBackendServer) StreamLoads(*StreamLoadsRequest, grpc.ServerStreamingServer[StreamLoadsReply]) error {
 	return status.Error(codes.Unimplemented, "method StreamLoads not implemented")
@@ -369,6 +412,35 @@ func _Backend_Status_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Backend_CloneTablet_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CloneTabletRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BackendServer).CloneTablet(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Backend_CloneTablet_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BackendServer).CloneTablet(ctx, req.(*CloneTabletRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Backend_FetchTablet_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(FetchTabletRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(BackendServer).FetchTablet(m, &grpc.GenericServerStream[FetchTabletRequest, FetchTabletChunk]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Backend_FetchTabletServer = grpc.ServerStreamingServer[FetchTabletChunk]
+
 func _Backend_StreamLoads_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(StreamLoadsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -403,6 +475,10 @@ var Backend_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Status",
 			Handler:    _Backend_Status_Handler,
 		},
+		{
+			MethodName: "CloneTablet",
+			Handler:    _Backend_CloneTablet_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
@@ -424,6 +500,11 @@ var Backend_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Scan",
 			Handler:       _Backend_Scan_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "FetchTablet",
+			Handler:       _Backend_FetchTablet_Handler,
 			ServerStreams: true,
 		},
 		{

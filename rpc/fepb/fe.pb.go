@@ -210,7 +210,10 @@ type RegisterRequest struct {
 	// The highest boot epoch that its directories remember.
 	LastBootEpoch uint64 `protobuf:"varint,11,opt,name=last_boot_epoch,json=lastBootEpoch,proto3" json:"last_boot_epoch,omitempty"`
 	// The transactions of the WAL files that the BE found.
-	Wals          []int64 `protobuf:"varint,12,rep,packed,name=wals,proto3" json:"wals,omitempty"`
+	Wals []int64 `protobuf:"varint,12,rep,packed,name=wals,proto3" json:"wals,omitempty"`
+	// The replicas that the BE has, if it accepts the loss of a storage root: all
+	// others are gone.
+	Replicas      []*ReplicaState `protobuf:"bytes,13,rep,name=replicas,proto3" json:"replicas,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -329,6 +332,13 @@ func (x *RegisterRequest) GetWals() []int64 {
 	return nil
 }
 
+func (x *RegisterRequest) GetReplicas() []*ReplicaState {
+	if x != nil {
+		return x.Replicas
+	}
+	return nil
+}
+
 type RegisterReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	BackendId     int64                  `protobuf:"varint,1,opt,name=backend_id,json=backendId,proto3" json:"backend_id,omitempty"`
@@ -409,7 +419,11 @@ type HeartbeatRequest struct {
 	// Partitions whose durable version on this BE grew since the last report.
 	Durable map[int64]int64 `protobuf:"bytes,8,rep,name=durable,proto3" json:"durable,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// stopping says that the BE takes no more loads: it ends in order.
-	Stopping      bool `protobuf:"varint,9,opt,name=stopping,proto3" json:"stopping,omitempty"`
+	Stopping bool `protobuf:"varint,9,opt,name=stopping,proto3" json:"stopping,omitempty"`
+	// Replicas whose state changed since the last report that was answered.
+	Replicas []*ReplicaState `protobuf:"bytes,10,rep,name=replicas,proto3" json:"replicas,omitempty"`
+	// Storage roots that went out of service.
+	FailedRoots   int64 `protobuf:"varint,11,opt,name=failed_roots,json=failedRoots,proto3" json:"failed_roots,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -507,6 +521,142 @@ func (x *HeartbeatRequest) GetStopping() bool {
 	return false
 }
 
+func (x *HeartbeatRequest) GetReplicas() []*ReplicaState {
+	if x != nil {
+		return x.Replicas
+	}
+	return nil
+}
+
+func (x *HeartbeatRequest) GetFailedRoots() int64 {
+	if x != nil {
+		return x.FailedRoots
+	}
+	return 0
+}
+
+// ReplicaState is a replica of a tablet as its BE has it.
+type ReplicaState struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	PartitionId int64                  `protobuf:"varint,1,opt,name=partition_id,json=partitionId,proto3" json:"partition_id,omitempty"`
+	TabletId    int64                  `protobuf:"varint,2,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
+	ReplicaId   int64                  `protobuf:"varint,3,opt,name=replica_id,json=replicaId,proto3" json:"replica_id,omitempty"`
+	// The first version that it lacks, 0 if it lacks none that it knows of.
+	Hole int64 `protobuf:"varint,4,opt,name=hole,proto3" json:"hole,omitempty"`
+	// The version through which it is gap-free.
+	Through int64 `protobuf:"varint,5,opt,name=through,proto3" json:"through,omitempty"`
+	Rows    int64 `protobuf:"varint,6,opt,name=rows,proto3" json:"rows,omitempty"`
+	Bytes   int64 `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Rowsets that are not replaced.
+	Versions int64 `protobuf:"varint,8,opt,name=versions,proto3" json:"versions,omitempty"`
+	// CRC of the rows through a version, for the comparison of replicas; 0 if it
+	// was not made.
+	Checksum        uint64 `protobuf:"varint,9,opt,name=checksum,proto3" json:"checksum,omitempty"`
+	ChecksumVersion int64  `protobuf:"varint,10,opt,name=checksum_version,json=checksumVersion,proto3" json:"checksum_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ReplicaState) Reset() {
+	*x = ReplicaState{}
+	mi := &file_fepb_fe_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplicaState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplicaState) ProtoMessage() {}
+
+func (x *ReplicaState) ProtoReflect() protoreflect.Message {
+	mi := &file_fepb_fe_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplicaState.ProtoReflect.Descriptor instead.
+func (*ReplicaState) Descriptor() ([]byte, []int) {
+	return file_fepb_fe_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ReplicaState) GetPartitionId() int64 {
+	if x != nil {
+		return x.PartitionId
+	}
+	return 0
+}
+
+func (x *ReplicaState) GetTabletId() int64 {
+	if x != nil {
+		return x.TabletId
+	}
+	return 0
+}
+
+func (x *ReplicaState) GetReplicaId() int64 {
+	if x != nil {
+		return x.ReplicaId
+	}
+	return 0
+}
+
+func (x *ReplicaState) GetHole() int64 {
+	if x != nil {
+		return x.Hole
+	}
+	return 0
+}
+
+func (x *ReplicaState) GetThrough() int64 {
+	if x != nil {
+		return x.Through
+	}
+	return 0
+}
+
+func (x *ReplicaState) GetRows() int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *ReplicaState) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *ReplicaState) GetVersions() int64 {
+	if x != nil {
+		return x.Versions
+	}
+	return 0
+}
+
+func (x *ReplicaState) GetChecksum() uint64 {
+	if x != nil {
+		return x.Checksum
+	}
+	return 0
+}
+
+func (x *ReplicaState) GetChecksumVersion() int64 {
+	if x != nil {
+		return x.ChecksumVersion
+	}
+	return 0
+}
+
 type HeartbeatReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	CatalogIndex  uint64                 `protobuf:"varint,1,opt,name=catalog_index,json=catalogIndex,proto3" json:"catalog_index,omitempty"`
@@ -516,7 +666,7 @@ type HeartbeatReply struct {
 
 func (x *HeartbeatReply) Reset() {
 	*x = HeartbeatReply{}
-	mi := &file_fepb_fe_proto_msgTypes[5]
+	mi := &file_fepb_fe_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -528,7 +678,7 @@ func (x *HeartbeatReply) String() string {
 func (*HeartbeatReply) ProtoMessage() {}
 
 func (x *HeartbeatReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[5]
+	mi := &file_fepb_fe_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -541,7 +691,7 @@ func (x *HeartbeatReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatReply.ProtoReflect.Descriptor instead.
 func (*HeartbeatReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{5}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *HeartbeatReply) GetCatalogIndex() uint64 {
@@ -572,7 +722,7 @@ type BeginRequest struct {
 
 func (x *BeginRequest) Reset() {
 	*x = BeginRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[6]
+	mi := &file_fepb_fe_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -584,7 +734,7 @@ func (x *BeginRequest) String() string {
 func (*BeginRequest) ProtoMessage() {}
 
 func (x *BeginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[6]
+	mi := &file_fepb_fe_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -597,7 +747,7 @@ func (x *BeginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginRequest.ProtoReflect.Descriptor instead.
 func (*BeginRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{6}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BeginRequest) GetRequestId() []byte {
@@ -705,7 +855,7 @@ type BeginReply struct {
 
 func (x *BeginReply) Reset() {
 	*x = BeginReply{}
-	mi := &file_fepb_fe_proto_msgTypes[7]
+	mi := &file_fepb_fe_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -717,7 +867,7 @@ func (x *BeginReply) String() string {
 func (*BeginReply) ProtoMessage() {}
 
 func (x *BeginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[7]
+	mi := &file_fepb_fe_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -730,7 +880,7 @@ func (x *BeginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginReply.ProtoReflect.Descriptor instead.
 func (*BeginReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{7}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BeginReply) GetTxnId() int64 {
@@ -777,7 +927,7 @@ type TabletWrite struct {
 
 func (x *TabletWrite) Reset() {
 	*x = TabletWrite{}
-	mi := &file_fepb_fe_proto_msgTypes[8]
+	mi := &file_fepb_fe_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +939,7 @@ func (x *TabletWrite) String() string {
 func (*TabletWrite) ProtoMessage() {}
 
 func (x *TabletWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[8]
+	mi := &file_fepb_fe_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +952,7 @@ func (x *TabletWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TabletWrite.ProtoReflect.Descriptor instead.
 func (*TabletWrite) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{8}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TabletWrite) GetTabletId() int64 {
@@ -858,7 +1008,7 @@ type PartitionWrite struct {
 
 func (x *PartitionWrite) Reset() {
 	*x = PartitionWrite{}
-	mi := &file_fepb_fe_proto_msgTypes[9]
+	mi := &file_fepb_fe_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +1020,7 @@ func (x *PartitionWrite) String() string {
 func (*PartitionWrite) ProtoMessage() {}
 
 func (x *PartitionWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[9]
+	mi := &file_fepb_fe_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +1033,7 @@ func (x *PartitionWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionWrite.ProtoReflect.Descriptor instead.
 func (*PartitionWrite) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{9}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PartitionWrite) GetPartitionId() int64 {
@@ -925,7 +1075,7 @@ type CommitRequest struct {
 
 func (x *CommitRequest) Reset() {
 	*x = CommitRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[10]
+	mi := &file_fepb_fe_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1087,7 @@ func (x *CommitRequest) String() string {
 func (*CommitRequest) ProtoMessage() {}
 
 func (x *CommitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[10]
+	mi := &file_fepb_fe_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1100,7 @@ func (x *CommitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
 func (*CommitRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{10}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CommitRequest) GetRequestId() []byte {
@@ -1021,7 +1171,7 @@ type CommitReply struct {
 
 func (x *CommitReply) Reset() {
 	*x = CommitReply{}
-	mi := &file_fepb_fe_proto_msgTypes[11]
+	mi := &file_fepb_fe_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1183,7 @@ func (x *CommitReply) String() string {
 func (*CommitReply) ProtoMessage() {}
 
 func (x *CommitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[11]
+	mi := &file_fepb_fe_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1196,7 @@ func (x *CommitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitReply.ProtoReflect.Descriptor instead.
 func (*CommitReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{11}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CommitReply) GetState() int32 {
@@ -1075,7 +1225,7 @@ type AbortRequest struct {
 
 func (x *AbortRequest) Reset() {
 	*x = AbortRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[12]
+	mi := &file_fepb_fe_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1087,7 +1237,7 @@ func (x *AbortRequest) String() string {
 func (*AbortRequest) ProtoMessage() {}
 
 func (x *AbortRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[12]
+	mi := &file_fepb_fe_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1100,7 +1250,7 @@ func (x *AbortRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortRequest.ProtoReflect.Descriptor instead.
 func (*AbortRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{12}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AbortRequest) GetRequestId() []byte {
@@ -1139,7 +1289,7 @@ type AbortReply struct {
 
 func (x *AbortReply) Reset() {
 	*x = AbortReply{}
-	mi := &file_fepb_fe_proto_msgTypes[13]
+	mi := &file_fepb_fe_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1151,7 +1301,7 @@ func (x *AbortReply) String() string {
 func (*AbortReply) ProtoMessage() {}
 
 func (x *AbortReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[13]
+	mi := &file_fepb_fe_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1164,7 +1314,7 @@ func (x *AbortReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortReply.ProtoReflect.Descriptor instead.
 func (*AbortReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{13}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{14}
 }
 
 type FinishTwoPhaseRequest struct {
@@ -1184,7 +1334,7 @@ type FinishTwoPhaseRequest struct {
 
 func (x *FinishTwoPhaseRequest) Reset() {
 	*x = FinishTwoPhaseRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[14]
+	mi := &file_fepb_fe_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1196,7 +1346,7 @@ func (x *FinishTwoPhaseRequest) String() string {
 func (*FinishTwoPhaseRequest) ProtoMessage() {}
 
 func (x *FinishTwoPhaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[14]
+	mi := &file_fepb_fe_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1209,7 +1359,7 @@ func (x *FinishTwoPhaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishTwoPhaseRequest.ProtoReflect.Descriptor instead.
 func (*FinishTwoPhaseRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{14}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *FinishTwoPhaseRequest) GetRequestId() []byte {
@@ -1263,7 +1413,7 @@ type FinishTwoPhaseReply struct {
 
 func (x *FinishTwoPhaseReply) Reset() {
 	*x = FinishTwoPhaseReply{}
-	mi := &file_fepb_fe_proto_msgTypes[15]
+	mi := &file_fepb_fe_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1275,7 +1425,7 @@ func (x *FinishTwoPhaseReply) String() string {
 func (*FinishTwoPhaseReply) ProtoMessage() {}
 
 func (x *FinishTwoPhaseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[15]
+	mi := &file_fepb_fe_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1288,7 +1438,7 @@ func (x *FinishTwoPhaseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishTwoPhaseReply.ProtoReflect.Descriptor instead.
 func (*FinishTwoPhaseReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{15}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *FinishTwoPhaseReply) GetState() int32 {
@@ -1310,7 +1460,7 @@ type TakeOverRequest struct {
 
 func (x *TakeOverRequest) Reset() {
 	*x = TakeOverRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[16]
+	mi := &file_fepb_fe_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1472,7 @@ func (x *TakeOverRequest) String() string {
 func (*TakeOverRequest) ProtoMessage() {}
 
 func (x *TakeOverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[16]
+	mi := &file_fepb_fe_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1485,7 @@ func (x *TakeOverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOverRequest.ProtoReflect.Descriptor instead.
 func (*TakeOverRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{16}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TakeOverRequest) GetRequestId() []byte {
@@ -1379,7 +1529,7 @@ type TakeOverReply struct {
 
 func (x *TakeOverReply) Reset() {
 	*x = TakeOverReply{}
-	mi := &file_fepb_fe_proto_msgTypes[17]
+	mi := &file_fepb_fe_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1541,7 @@ func (x *TakeOverReply) String() string {
 func (*TakeOverReply) ProtoMessage() {}
 
 func (x *TakeOverReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[17]
+	mi := &file_fepb_fe_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1554,7 @@ func (x *TakeOverReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOverReply.ProtoReflect.Descriptor instead.
 func (*TakeOverReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{17}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TakeOverReply) GetState() int32 {
@@ -1446,7 +1596,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[18]
+	mi := &file_fepb_fe_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1458,7 +1608,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[18]
+	mi := &file_fepb_fe_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1471,7 +1621,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{18}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReleaseRequest) GetBackendId() int64 {
@@ -1503,7 +1653,7 @@ type ReleaseReply struct {
 
 func (x *ReleaseReply) Reset() {
 	*x = ReleaseReply{}
-	mi := &file_fepb_fe_proto_msgTypes[19]
+	mi := &file_fepb_fe_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1515,7 +1665,7 @@ func (x *ReleaseReply) String() string {
 func (*ReleaseReply) ProtoMessage() {}
 
 func (x *ReleaseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[19]
+	mi := &file_fepb_fe_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1528,7 +1678,7 @@ func (x *ReleaseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseReply.ProtoReflect.Descriptor instead.
 func (*ReleaseReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{19}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{20}
 }
 
 type OutcomesRequest struct {
@@ -1540,7 +1690,7 @@ type OutcomesRequest struct {
 
 func (x *OutcomesRequest) Reset() {
 	*x = OutcomesRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[20]
+	mi := &file_fepb_fe_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1552,7 +1702,7 @@ func (x *OutcomesRequest) String() string {
 func (*OutcomesRequest) ProtoMessage() {}
 
 func (x *OutcomesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[20]
+	mi := &file_fepb_fe_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1565,7 +1715,7 @@ func (x *OutcomesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomesRequest.ProtoReflect.Descriptor instead.
 func (*OutcomesRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{20}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *OutcomesRequest) GetTxnIds() []int64 {
@@ -1590,7 +1740,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_fepb_fe_proto_msgTypes[21]
+	mi := &file_fepb_fe_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1752,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[21]
+	mi := &file_fepb_fe_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,7 +1765,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{21}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Outcome) GetTxnId() int64 {
@@ -1655,7 +1805,7 @@ type OutcomesReply struct {
 
 func (x *OutcomesReply) Reset() {
 	*x = OutcomesReply{}
-	mi := &file_fepb_fe_proto_msgTypes[22]
+	mi := &file_fepb_fe_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1667,7 +1817,7 @@ func (x *OutcomesReply) String() string {
 func (*OutcomesReply) ProtoMessage() {}
 
 func (x *OutcomesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[22]
+	mi := &file_fepb_fe_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1680,7 +1830,7 @@ func (x *OutcomesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomesReply.ProtoReflect.Descriptor instead.
 func (*OutcomesReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{22}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *OutcomesReply) GetOutcomes() []*Outcome {
@@ -1699,7 +1849,7 @@ type WatchCatalogRequest struct {
 
 func (x *WatchCatalogRequest) Reset() {
 	*x = WatchCatalogRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[23]
+	mi := &file_fepb_fe_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1711,7 +1861,7 @@ func (x *WatchCatalogRequest) String() string {
 func (*WatchCatalogRequest) ProtoMessage() {}
 
 func (x *WatchCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[23]
+	mi := &file_fepb_fe_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1724,7 +1874,7 @@ func (x *WatchCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCatalogRequest.ProtoReflect.Descriptor instead.
 func (*WatchCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{23}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WatchCatalogRequest) GetBackendId() int64 {
@@ -1755,7 +1905,7 @@ type CatalogEvent struct {
 
 func (x *CatalogEvent) Reset() {
 	*x = CatalogEvent{}
-	mi := &file_fepb_fe_proto_msgTypes[24]
+	mi := &file_fepb_fe_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1767,7 +1917,7 @@ func (x *CatalogEvent) String() string {
 func (*CatalogEvent) ProtoMessage() {}
 
 func (x *CatalogEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[24]
+	mi := &file_fepb_fe_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1780,7 +1930,7 @@ func (x *CatalogEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogEvent.ProtoReflect.Descriptor instead.
 func (*CatalogEvent) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{24}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CatalogEvent) GetIndex() uint64 {
@@ -1868,7 +2018,7 @@ type CatalogIndexRequest struct {
 
 func (x *CatalogIndexRequest) Reset() {
 	*x = CatalogIndexRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[25]
+	mi := &file_fepb_fe_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1880,7 +2030,7 @@ func (x *CatalogIndexRequest) String() string {
 func (*CatalogIndexRequest) ProtoMessage() {}
 
 func (x *CatalogIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[25]
+	mi := &file_fepb_fe_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,7 +2043,7 @@ func (x *CatalogIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogIndexRequest.ProtoReflect.Descriptor instead.
 func (*CatalogIndexRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{25}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{26}
 }
 
 type CatalogIndexReply struct {
@@ -1905,7 +2055,7 @@ type CatalogIndexReply struct {
 
 func (x *CatalogIndexReply) Reset() {
 	*x = CatalogIndexReply{}
-	mi := &file_fepb_fe_proto_msgTypes[26]
+	mi := &file_fepb_fe_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1917,7 +2067,7 @@ func (x *CatalogIndexReply) String() string {
 func (*CatalogIndexReply) ProtoMessage() {}
 
 func (x *CatalogIndexReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[26]
+	mi := &file_fepb_fe_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1930,7 +2080,7 @@ func (x *CatalogIndexReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogIndexReply.ProtoReflect.Descriptor instead.
 func (*CatalogIndexReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{26}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CatalogIndexReply) GetIndex() uint64 {
@@ -1950,7 +2100,7 @@ type ChangeRequest struct {
 
 func (x *ChangeRequest) Reset() {
 	*x = ChangeRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[27]
+	mi := &file_fepb_fe_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1962,7 +2112,7 @@ func (x *ChangeRequest) String() string {
 func (*ChangeRequest) ProtoMessage() {}
 
 func (x *ChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[27]
+	mi := &file_fepb_fe_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1975,7 +2125,7 @@ func (x *ChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeRequest.ProtoReflect.Descriptor instead.
 func (*ChangeRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{27}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ChangeRequest) GetCommand() []byte {
@@ -1998,7 +2148,7 @@ type ChangeReply struct {
 
 func (x *ChangeReply) Reset() {
 	*x = ChangeReply{}
-	mi := &file_fepb_fe_proto_msgTypes[28]
+	mi := &file_fepb_fe_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2010,7 +2160,7 @@ func (x *ChangeReply) String() string {
 func (*ChangeReply) ProtoMessage() {}
 
 func (x *ChangeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[28]
+	mi := &file_fepb_fe_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2023,7 +2173,7 @@ func (x *ChangeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeReply.ProtoReflect.Descriptor instead.
 func (*ChangeReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{28}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ChangeReply) GetIndex() uint64 {
@@ -2070,7 +2220,7 @@ type GonePartitionsRequest struct {
 
 func (x *GonePartitionsRequest) Reset() {
 	*x = GonePartitionsRequest{}
-	mi := &file_fepb_fe_proto_msgTypes[29]
+	mi := &file_fepb_fe_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2082,7 +2232,7 @@ func (x *GonePartitionsRequest) String() string {
 func (*GonePartitionsRequest) ProtoMessage() {}
 
 func (x *GonePartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[29]
+	mi := &file_fepb_fe_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2095,7 +2245,7 @@ func (x *GonePartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GonePartitionsRequest.ProtoReflect.Descriptor instead.
 func (*GonePartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{29}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GonePartitionsRequest) GetPartitionIds() []int64 {
@@ -2114,7 +2264,7 @@ type GonePartitionsReply struct {
 
 func (x *GonePartitionsReply) Reset() {
 	*x = GonePartitionsReply{}
-	mi := &file_fepb_fe_proto_msgTypes[30]
+	mi := &file_fepb_fe_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2126,7 +2276,7 @@ func (x *GonePartitionsReply) String() string {
 func (*GonePartitionsReply) ProtoMessage() {}
 
 func (x *GonePartitionsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_fepb_fe_proto_msgTypes[30]
+	mi := &file_fepb_fe_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2139,12 +2289,117 @@ func (x *GonePartitionsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GonePartitionsReply.ProtoReflect.Descriptor instead.
 func (*GonePartitionsReply) Descriptor() ([]byte, []int) {
-	return file_fepb_fe_proto_rawDescGZIP(), []int{30}
+	return file_fepb_fe_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GonePartitionsReply) GetPartitionIds() []int64 {
 	if x != nil {
 		return x.PartitionIds
+	}
+	return nil
+}
+
+type GoneReplicasRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	BackendId     int64                  `protobuf:"varint,1,opt,name=backend_id,json=backendId,proto3" json:"backend_id,omitempty"`
+	BootEpoch     uint64                 `protobuf:"varint,2,opt,name=boot_epoch,json=bootEpoch,proto3" json:"boot_epoch,omitempty"`
+	Replicas      []*ReplicaState        `protobuf:"bytes,3,rep,name=replicas,proto3" json:"replicas,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GoneReplicasRequest) Reset() {
+	*x = GoneReplicasRequest{}
+	mi := &file_fepb_fe_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GoneReplicasRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GoneReplicasRequest) ProtoMessage() {}
+
+func (x *GoneReplicasRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fepb_fe_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GoneReplicasRequest.ProtoReflect.Descriptor instead.
+func (*GoneReplicasRequest) Descriptor() ([]byte, []int) {
+	return file_fepb_fe_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *GoneReplicasRequest) GetBackendId() int64 {
+	if x != nil {
+		return x.BackendId
+	}
+	return 0
+}
+
+func (x *GoneReplicasRequest) GetBootEpoch() uint64 {
+	if x != nil {
+		return x.BootEpoch
+	}
+	return 0
+}
+
+func (x *GoneReplicasRequest) GetReplicas() []*ReplicaState {
+	if x != nil {
+		return x.Replicas
+	}
+	return nil
+}
+
+type GoneReplicasReply struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those of the request whose removal is in the log.
+	ReplicaIds    []int64 `protobuf:"varint,1,rep,packed,name=replica_ids,json=replicaIds,proto3" json:"replica_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GoneReplicasReply) Reset() {
+	*x = GoneReplicasReply{}
+	mi := &file_fepb_fe_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GoneReplicasReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GoneReplicasReply) ProtoMessage() {}
+
+func (x *GoneReplicasReply) ProtoReflect() protoreflect.Message {
+	mi := &file_fepb_fe_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GoneReplicasReply.ProtoReflect.Descriptor instead.
+func (*GoneReplicasReply) Descriptor() ([]byte, []int) {
+	return file_fepb_fe_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *GoneReplicasReply) GetReplicaIds() []int64 {
+	if x != nil {
+		return x.ReplicaIds
 	}
 	return nil
 }
@@ -2164,7 +2419,7 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x03Dir\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
-	"\x03wal\x18\x03 \x01(\bR\x03wal\"\xf4\x02\n" +
+	"\x03wal\x18\x03 \x01(\bR\x03wal\"\xac\x03\n" +
 	"\x0fRegisterRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\fR\trequestId\x12\x12\n" +
@@ -2181,7 +2436,8 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"cluster_id\x18\n" +
 	" \x01(\tR\tclusterId\x12&\n" +
 	"\x0flast_boot_epoch\x18\v \x01(\x04R\rlastBootEpoch\x12\x12\n" +
-	"\x04wals\x18\f \x03(\x03R\x04wals\"\x8b\x01\n" +
+	"\x04wals\x18\f \x03(\x03R\x04wals\x126\n" +
+	"\breplicas\x18\r \x03(\v2\x1a.dorisgo.fepb.ReplicaStateR\breplicas\"\x8b\x01\n" +
 	"\rRegisterReply\x12\x1d\n" +
 	"\n" +
 	"backend_id\x18\x01 \x01(\x03R\tbackendId\x12\x1d\n" +
@@ -2190,7 +2446,7 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\n" +
 	"cluster_id\x18\x03 \x01(\tR\tclusterId\x12\x1d\n" +
 	"\n" +
-	"meta_epoch\x18\x04 \x01(\x04R\tmetaEpoch\"\x87\x03\n" +
+	"meta_epoch\x18\x04 \x01(\x04R\tmetaEpoch\"\xe2\x03\n" +
 	"\x10HeartbeatRequest\x12\x1d\n" +
 	"\n" +
 	"backend_id\x18\x01 \x01(\x03R\tbackendId\x12\x1d\n" +
@@ -2205,10 +2461,26 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\twal_files\x18\x06 \x01(\x03R\bwalFiles\x12\x18\n" +
 	"\atablets\x18\a \x01(\x03R\atablets\x12E\n" +
 	"\adurable\x18\b \x03(\v2+.dorisgo.fepb.HeartbeatRequest.DurableEntryR\adurable\x12\x1a\n" +
-	"\bstopping\x18\t \x01(\bR\bstopping\x1a:\n" +
+	"\bstopping\x18\t \x01(\bR\bstopping\x126\n" +
+	"\breplicas\x18\n" +
+	" \x03(\v2\x1a.dorisgo.fepb.ReplicaStateR\breplicas\x12!\n" +
+	"\ffailed_roots\x18\v \x01(\x03R\vfailedRoots\x1a:\n" +
 	"\fDurableEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x03R\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"5\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xa8\x02\n" +
+	"\fReplicaState\x12!\n" +
+	"\fpartition_id\x18\x01 \x01(\x03R\vpartitionId\x12\x1b\n" +
+	"\ttablet_id\x18\x02 \x01(\x03R\btabletId\x12\x1d\n" +
+	"\n" +
+	"replica_id\x18\x03 \x01(\x03R\treplicaId\x12\x12\n" +
+	"\x04hole\x18\x04 \x01(\x03R\x04hole\x12\x18\n" +
+	"\athrough\x18\x05 \x01(\x03R\athrough\x12\x12\n" +
+	"\x04rows\x18\x06 \x01(\x03R\x04rows\x12\x14\n" +
+	"\x05bytes\x18\a \x01(\x03R\x05bytes\x12\x1a\n" +
+	"\bversions\x18\b \x01(\x03R\bversions\x12\x1a\n" +
+	"\bchecksum\x18\t \x01(\x04R\bchecksum\x12)\n" +
+	"\x10checksum_version\x18\n" +
+	" \x01(\x03R\x0fchecksumVersion\"5\n" +
 	"\x0eHeartbeatReply\x12#\n" +
 	"\rcatalog_index\x18\x01 \x01(\x04R\fcatalogIndex\"\x8c\x03\n" +
 	"\fBeginRequest\x12\x1d\n" +
@@ -2347,11 +2619,20 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\x15GonePartitionsRequest\x12#\n" +
 	"\rpartition_ids\x18\x01 \x03(\x03R\fpartitionIds\":\n" +
 	"\x13GonePartitionsReply\x12#\n" +
-	"\rpartition_ids\x18\x01 \x03(\x03R\fpartitionIds*B\n" +
+	"\rpartition_ids\x18\x01 \x03(\x03R\fpartitionIds\"\x8b\x01\n" +
+	"\x13GoneReplicasRequest\x12\x1d\n" +
+	"\n" +
+	"backend_id\x18\x01 \x01(\x03R\tbackendId\x12\x1d\n" +
+	"\n" +
+	"boot_epoch\x18\x02 \x01(\x04R\tbootEpoch\x126\n" +
+	"\breplicas\x18\x03 \x03(\v2\x1a.dorisgo.fepb.ReplicaStateR\breplicas\"4\n" +
+	"\x11GoneReplicasReply\x12\x1f\n" +
+	"\vreplica_ids\x18\x01 \x03(\x03R\n" +
+	"replicaIds*B\n" +
 	"\tTableFate\x12\x0f\n" +
 	"\vTABLE_LIVES\x10\x00\x12\x12\n" +
 	"\x0eTABLE_RECYCLED\x10\x01\x12\x10\n" +
-	"\fTABLE_ERASED\x10\x022\xcd\a\n" +
+	"\fTABLE_ERASED\x10\x022\xa1\b\n" +
 	"\bFrontend\x12F\n" +
 	"\bRegister\x12\x1d.dorisgo.fepb.RegisterRequest\x1a\x1b.dorisgo.fepb.RegisterReply\x12I\n" +
 	"\tHeartbeat\x12\x1e.dorisgo.fepb.HeartbeatRequest\x1a\x1c.dorisgo.fepb.HeartbeatReply\x12=\n" +
@@ -2362,7 +2643,8 @@ const file_fepb_fe_proto_rawDesc = "" +
 	"\bTakeOver\x12\x1d.dorisgo.fepb.TakeOverRequest\x1a\x1b.dorisgo.fepb.TakeOverReply\x12C\n" +
 	"\aRelease\x12\x1c.dorisgo.fepb.ReleaseRequest\x1a\x1a.dorisgo.fepb.ReleaseReply\x12F\n" +
 	"\bOutcomes\x12\x1d.dorisgo.fepb.OutcomesRequest\x1a\x1b.dorisgo.fepb.OutcomesReply\x12X\n" +
-	"\x0eGonePartitions\x12#.dorisgo.fepb.GonePartitionsRequest\x1a!.dorisgo.fepb.GonePartitionsReply\x12O\n" +
+	"\x0eGonePartitions\x12#.dorisgo.fepb.GonePartitionsRequest\x1a!.dorisgo.fepb.GonePartitionsReply\x12R\n" +
+	"\fGoneReplicas\x12!.dorisgo.fepb.GoneReplicasRequest\x1a\x1f.dorisgo.fepb.GoneReplicasReply\x12O\n" +
 	"\fWatchCatalog\x12!.dorisgo.fepb.WatchCatalogRequest\x1a\x1a.dorisgo.fepb.CatalogEvent0\x01\x12@\n" +
 	"\x06Change\x12\x1b.dorisgo.fepb.ChangeRequest\x1a\x19.dorisgo.fepb.ChangeReply\x12R\n" +
 	"\fCatalogIndex\x12!.dorisgo.fepb.CatalogIndexRequest\x1a\x1f.dorisgo.fepb.CatalogIndexReplyB\x17Z\x15dorisgo/rpc/fepb;fepbb\x06proto3"
@@ -2380,7 +2662,7 @@ func file_fepb_fe_proto_rawDescGZIP() []byte {
 }
 
 var file_fepb_fe_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_fepb_fe_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_fepb_fe_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_fepb_fe_proto_goTypes = []any{
 	(TableFate)(0),                // 0: dorisgo.fepb.TableFate
 	(*Owner)(nil),                 // 1: dorisgo.fepb.Owner
@@ -2388,78 +2670,86 @@ var file_fepb_fe_proto_goTypes = []any{
 	(*RegisterRequest)(nil),       // 3: dorisgo.fepb.RegisterRequest
 	(*RegisterReply)(nil),         // 4: dorisgo.fepb.RegisterReply
 	(*HeartbeatRequest)(nil),      // 5: dorisgo.fepb.HeartbeatRequest
-	(*HeartbeatReply)(nil),        // 6: dorisgo.fepb.HeartbeatReply
-	(*BeginRequest)(nil),          // 7: dorisgo.fepb.BeginRequest
-	(*BeginReply)(nil),            // 8: dorisgo.fepb.BeginReply
-	(*TabletWrite)(nil),           // 9: dorisgo.fepb.TabletWrite
-	(*PartitionWrite)(nil),        // 10: dorisgo.fepb.PartitionWrite
-	(*CommitRequest)(nil),         // 11: dorisgo.fepb.CommitRequest
-	(*CommitReply)(nil),           // 12: dorisgo.fepb.CommitReply
-	(*AbortRequest)(nil),          // 13: dorisgo.fepb.AbortRequest
-	(*AbortReply)(nil),            // 14: dorisgo.fepb.AbortReply
-	(*FinishTwoPhaseRequest)(nil), // 15: dorisgo.fepb.FinishTwoPhaseRequest
-	(*FinishTwoPhaseReply)(nil),   // 16: dorisgo.fepb.FinishTwoPhaseReply
-	(*TakeOverRequest)(nil),       // 17: dorisgo.fepb.TakeOverRequest
-	(*TakeOverReply)(nil),         // 18: dorisgo.fepb.TakeOverReply
-	(*ReleaseRequest)(nil),        // 19: dorisgo.fepb.ReleaseRequest
-	(*ReleaseReply)(nil),          // 20: dorisgo.fepb.ReleaseReply
-	(*OutcomesRequest)(nil),       // 21: dorisgo.fepb.OutcomesRequest
-	(*Outcome)(nil),               // 22: dorisgo.fepb.Outcome
-	(*OutcomesReply)(nil),         // 23: dorisgo.fepb.OutcomesReply
-	(*WatchCatalogRequest)(nil),   // 24: dorisgo.fepb.WatchCatalogRequest
-	(*CatalogEvent)(nil),          // 25: dorisgo.fepb.CatalogEvent
-	(*CatalogIndexRequest)(nil),   // 26: dorisgo.fepb.CatalogIndexRequest
-	(*CatalogIndexReply)(nil),     // 27: dorisgo.fepb.CatalogIndexReply
-	(*ChangeRequest)(nil),         // 28: dorisgo.fepb.ChangeRequest
-	(*ChangeReply)(nil),           // 29: dorisgo.fepb.ChangeReply
-	(*GonePartitionsRequest)(nil), // 30: dorisgo.fepb.GonePartitionsRequest
-	(*GonePartitionsReply)(nil),   // 31: dorisgo.fepb.GonePartitionsReply
-	nil,                           // 32: dorisgo.fepb.HeartbeatRequest.DurableEntry
-	nil,                           // 33: dorisgo.fepb.CatalogEvent.GlobalsEntry
+	(*ReplicaState)(nil),          // 6: dorisgo.fepb.ReplicaState
+	(*HeartbeatReply)(nil),        // 7: dorisgo.fepb.HeartbeatReply
+	(*BeginRequest)(nil),          // 8: dorisgo.fepb.BeginRequest
+	(*BeginReply)(nil),            // 9: dorisgo.fepb.BeginReply
+	(*TabletWrite)(nil),           // 10: dorisgo.fepb.TabletWrite
+	(*PartitionWrite)(nil),        // 11: dorisgo.fepb.PartitionWrite
+	(*CommitRequest)(nil),         // 12: dorisgo.fepb.CommitRequest
+	(*CommitReply)(nil),           // 13: dorisgo.fepb.CommitReply
+	(*AbortRequest)(nil),          // 14: dorisgo.fepb.AbortRequest
+	(*AbortReply)(nil),            // 15: dorisgo.fepb.AbortReply
+	(*FinishTwoPhaseRequest)(nil), // 16: dorisgo.fepb.FinishTwoPhaseRequest
+	(*FinishTwoPhaseReply)(nil),   // 17: dorisgo.fepb.FinishTwoPhaseReply
+	(*TakeOverRequest)(nil),       // 18: dorisgo.fepb.TakeOverRequest
+	(*TakeOverReply)(nil),         // 19: dorisgo.fepb.TakeOverReply
+	(*ReleaseRequest)(nil),        // 20: dorisgo.fepb.ReleaseRequest
+	(*ReleaseReply)(nil),          // 21: dorisgo.fepb.ReleaseReply
+	(*OutcomesRequest)(nil),       // 22: dorisgo.fepb.OutcomesRequest
+	(*Outcome)(nil),               // 23: dorisgo.fepb.Outcome
+	(*OutcomesReply)(nil),         // 24: dorisgo.fepb.OutcomesReply
+	(*WatchCatalogRequest)(nil),   // 25: dorisgo.fepb.WatchCatalogRequest
+	(*CatalogEvent)(nil),          // 26: dorisgo.fepb.CatalogEvent
+	(*CatalogIndexRequest)(nil),   // 27: dorisgo.fepb.CatalogIndexRequest
+	(*CatalogIndexReply)(nil),     // 28: dorisgo.fepb.CatalogIndexReply
+	(*ChangeRequest)(nil),         // 29: dorisgo.fepb.ChangeRequest
+	(*ChangeReply)(nil),           // 30: dorisgo.fepb.ChangeReply
+	(*GonePartitionsRequest)(nil), // 31: dorisgo.fepb.GonePartitionsRequest
+	(*GonePartitionsReply)(nil),   // 32: dorisgo.fepb.GonePartitionsReply
+	(*GoneReplicasRequest)(nil),   // 33: dorisgo.fepb.GoneReplicasRequest
+	(*GoneReplicasReply)(nil),     // 34: dorisgo.fepb.GoneReplicasReply
+	nil,                           // 35: dorisgo.fepb.HeartbeatRequest.DurableEntry
+	nil,                           // 36: dorisgo.fepb.CatalogEvent.GlobalsEntry
 }
 var file_fepb_fe_proto_depIdxs = []int32{
 	2,  // 0: dorisgo.fepb.RegisterRequest.dirs:type_name -> dorisgo.fepb.Dir
-	32, // 1: dorisgo.fepb.HeartbeatRequest.durable:type_name -> dorisgo.fepb.HeartbeatRequest.DurableEntry
-	1,  // 2: dorisgo.fepb.BeginRequest.owner:type_name -> dorisgo.fepb.Owner
-	9,  // 3: dorisgo.fepb.PartitionWrite.tablets:type_name -> dorisgo.fepb.TabletWrite
-	1,  // 4: dorisgo.fepb.CommitRequest.owner:type_name -> dorisgo.fepb.Owner
-	10, // 5: dorisgo.fepb.CommitRequest.partitions:type_name -> dorisgo.fepb.PartitionWrite
-	1,  // 6: dorisgo.fepb.AbortRequest.owner:type_name -> dorisgo.fepb.Owner
-	0,  // 7: dorisgo.fepb.TakeOverReply.table:type_name -> dorisgo.fepb.TableFate
-	10, // 8: dorisgo.fepb.Outcome.partitions:type_name -> dorisgo.fepb.PartitionWrite
-	22, // 9: dorisgo.fepb.OutcomesReply.outcomes:type_name -> dorisgo.fepb.Outcome
-	33, // 10: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
-	3,  // 11: dorisgo.fepb.Frontend.Register:input_type -> dorisgo.fepb.RegisterRequest
-	5,  // 12: dorisgo.fepb.Frontend.Heartbeat:input_type -> dorisgo.fepb.HeartbeatRequest
-	7,  // 13: dorisgo.fepb.Frontend.Begin:input_type -> dorisgo.fepb.BeginRequest
-	11, // 14: dorisgo.fepb.Frontend.Commit:input_type -> dorisgo.fepb.CommitRequest
-	13, // 15: dorisgo.fepb.Frontend.Abort:input_type -> dorisgo.fepb.AbortRequest
-	15, // 16: dorisgo.fepb.Frontend.FinishTwoPhase:input_type -> dorisgo.fepb.FinishTwoPhaseRequest
-	17, // 17: dorisgo.fepb.Frontend.TakeOver:input_type -> dorisgo.fepb.TakeOverRequest
-	19, // 18: dorisgo.fepb.Frontend.Release:input_type -> dorisgo.fepb.ReleaseRequest
-	21, // 19: dorisgo.fepb.Frontend.Outcomes:input_type -> dorisgo.fepb.OutcomesRequest
-	30, // 20: dorisgo.fepb.Frontend.GonePartitions:input_type -> dorisgo.fepb.GonePartitionsRequest
-	24, // 21: dorisgo.fepb.Frontend.WatchCatalog:input_type -> dorisgo.fepb.WatchCatalogRequest
-	28, // 22: dorisgo.fepb.Frontend.Change:input_type -> dorisgo.fepb.ChangeRequest
-	26, // 23: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
-	4,  // 24: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
-	6,  // 25: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
-	8,  // 26: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
-	12, // 27: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
-	14, // 28: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
-	16, // 29: dorisgo.fepb.Frontend.FinishTwoPhase:output_type -> dorisgo.fepb.FinishTwoPhaseReply
-	18, // 30: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
-	20, // 31: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
-	23, // 32: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
-	31, // 33: dorisgo.fepb.Frontend.GonePartitions:output_type -> dorisgo.fepb.GonePartitionsReply
-	25, // 34: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
-	29, // 35: dorisgo.fepb.Frontend.Change:output_type -> dorisgo.fepb.ChangeReply
-	27, // 36: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
-	24, // [24:37] is the sub-list for method output_type
-	11, // [11:24] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	6,  // 1: dorisgo.fepb.RegisterRequest.replicas:type_name -> dorisgo.fepb.ReplicaState
+	35, // 2: dorisgo.fepb.HeartbeatRequest.durable:type_name -> dorisgo.fepb.HeartbeatRequest.DurableEntry
+	6,  // 3: dorisgo.fepb.HeartbeatRequest.replicas:type_name -> dorisgo.fepb.ReplicaState
+	1,  // 4: dorisgo.fepb.BeginRequest.owner:type_name -> dorisgo.fepb.Owner
+	10, // 5: dorisgo.fepb.PartitionWrite.tablets:type_name -> dorisgo.fepb.TabletWrite
+	1,  // 6: dorisgo.fepb.CommitRequest.owner:type_name -> dorisgo.fepb.Owner
+	11, // 7: dorisgo.fepb.CommitRequest.partitions:type_name -> dorisgo.fepb.PartitionWrite
+	1,  // 8: dorisgo.fepb.AbortRequest.owner:type_name -> dorisgo.fepb.Owner
+	0,  // 9: dorisgo.fepb.TakeOverReply.table:type_name -> dorisgo.fepb.TableFate
+	11, // 10: dorisgo.fepb.Outcome.partitions:type_name -> dorisgo.fepb.PartitionWrite
+	23, // 11: dorisgo.fepb.OutcomesReply.outcomes:type_name -> dorisgo.fepb.Outcome
+	36, // 12: dorisgo.fepb.CatalogEvent.globals:type_name -> dorisgo.fepb.CatalogEvent.GlobalsEntry
+	6,  // 13: dorisgo.fepb.GoneReplicasRequest.replicas:type_name -> dorisgo.fepb.ReplicaState
+	3,  // 14: dorisgo.fepb.Frontend.Register:input_type -> dorisgo.fepb.RegisterRequest
+	5,  // 15: dorisgo.fepb.Frontend.Heartbeat:input_type -> dorisgo.fepb.HeartbeatRequest
+	8,  // 16: dorisgo.fepb.Frontend.Begin:input_type -> dorisgo.fepb.BeginRequest
+	12, // 17: dorisgo.fepb.Frontend.Commit:input_type -> dorisgo.fepb.CommitRequest
+	14, // 18: dorisgo.fepb.Frontend.Abort:input_type -> dorisgo.fepb.AbortRequest
+	16, // 19: dorisgo.fepb.Frontend.FinishTwoPhase:input_type -> dorisgo.fepb.FinishTwoPhaseRequest
+	18, // 20: dorisgo.fepb.Frontend.TakeOver:input_type -> dorisgo.fepb.TakeOverRequest
+	20, // 21: dorisgo.fepb.Frontend.Release:input_type -> dorisgo.fepb.ReleaseRequest
+	22, // 22: dorisgo.fepb.Frontend.Outcomes:input_type -> dorisgo.fepb.OutcomesRequest
+	31, // 23: dorisgo.fepb.Frontend.GonePartitions:input_type -> dorisgo.fepb.GonePartitionsRequest
+	33, // 24: dorisgo.fepb.Frontend.GoneReplicas:input_type -> dorisgo.fepb.GoneReplicasRequest
+	25, // 25: dorisgo.fepb.Frontend.WatchCatalog:input_type -> dorisgo.fepb.WatchCatalogRequest
+	29, // 26: dorisgo.fepb.Frontend.Change:input_type -> dorisgo.fepb.ChangeRequest
+	27, // 27: dorisgo.fepb.Frontend.CatalogIndex:input_type -> dorisgo.fepb.CatalogIndexRequest
+	4,  // 28: dorisgo.fepb.Frontend.Register:output_type -> dorisgo.fepb.RegisterReply
+	7,  // 29: dorisgo.fepb.Frontend.Heartbeat:output_type -> dorisgo.fepb.HeartbeatReply
+	9,  // 30: dorisgo.fepb.Frontend.Begin:output_type -> dorisgo.fepb.BeginReply
+	13, // 31: dorisgo.fepb.Frontend.Commit:output_type -> dorisgo.fepb.CommitReply
+	15, // 32: dorisgo.fepb.Frontend.Abort:output_type -> dorisgo.fepb.AbortReply
+	17, // 33: dorisgo.fepb.Frontend.FinishTwoPhase:output_type -> dorisgo.fepb.FinishTwoPhaseReply
+	19, // 34: dorisgo.fepb.Frontend.TakeOver:output_type -> dorisgo.fepb.TakeOverReply
+	21, // 35: dorisgo.fepb.Frontend.Release:output_type -> dorisgo.fepb.ReleaseReply
+	24, // 36: dorisgo.fepb.Frontend.Outcomes:output_type -> dorisgo.fepb.OutcomesReply
+	32, // 37: dorisgo.fepb.Frontend.GonePartitions:output_type -> dorisgo.fepb.GonePartitionsReply
+	34, // 38: dorisgo.fepb.Frontend.GoneReplicas:output_type -> dorisgo.fepb.GoneReplicasReply
+	26, // 39: dorisgo.fepb.Frontend.WatchCatalog:output_type -> dorisgo.fepb.CatalogEvent
+	30, // 40: dorisgo.fepb.Frontend.Change:output_type -> dorisgo.fepb.ChangeReply
+	28, // 41: dorisgo.fepb.Frontend.CatalogIndex:output_type -> dorisgo.fepb.CatalogIndexReply
+	28, // [28:42] is the sub-list for method output_type
+	14, // [14:28] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_fepb_fe_proto_init() }
@@ -2473,7 +2763,7 @@ func file_fepb_fe_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fepb_fe_proto_rawDesc), len(file_fepb_fe_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   33,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -32,6 +32,7 @@ const (
 	Frontend_Release_FullMethodName        = "/dorisgo.fepb.Frontend/Release"
 	Frontend_Outcomes_FullMethodName       = "/dorisgo.fepb.Frontend/Outcomes"
 	Frontend_GonePartitions_FullMethodName = "/dorisgo.fepb.Frontend/GonePartitions"
+	Frontend_GoneReplicas_FullMethodName   = "/dorisgo.fepb.Frontend/GoneReplicas"
 	Frontend_WatchCatalog_FullMethodName   = "/dorisgo.fepb.Frontend/WatchCatalog"
 	Frontend_Change_FullMethodName         = "/dorisgo.fepb.Frontend/Change"
 	Frontend_CatalogIndex_FullMethodName   = "/dorisgo.fepb.Frontend/CatalogIndex"
@@ -58,6 +59,8 @@ type FrontendClient interface {
 	Outcomes(ctx context.Context, in *OutcomesRequest, opts ...grpc.CallOption) (*OutcomesReply, error)
 	// GonePartitions tells which partitions were dropped for good.
 	GonePartitions(ctx context.Context, in *GonePartitionsRequest, opts ...grpc.CallOption) (*GonePartitionsReply, error)
+	// GoneReplicas tells which replicas of a BE are no longer in the catalog.
+	GoneReplicas(ctx context.Context, in *GoneReplicasRequest, opts ...grpc.CallOption) (*GoneReplicasReply, error)
 	// WatchCatalog sends the catalog, then its changes.
 	WatchCatalog(ctx context.Context, in *WatchCatalogRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogEvent], error)
 	// Change has a follower FE's command decided by the leader.
@@ -174,6 +177,16 @@ func (c *frontendClient) GonePartitions(ctx context.Context, in *GonePartitionsR
 	return out, nil
 }
 
+func (c *frontendClient) GoneReplicas(ctx context.Context, in *GoneReplicasRequest, opts ...grpc.CallOption) (*GoneReplicasReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GoneReplicasReply)
+	err := c.cc.Invoke(ctx, Frontend_GoneReplicas_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *frontendClient) WatchCatalog(ctx context.Context, in *WatchCatalogRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CatalogEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Frontend_ServiceDesc.Streams[0], Frontend_WatchCatalog_FullMethodName, cOpts...)
@@ -234,6 +247,8 @@ type FrontendServer interface {
 	Outcomes(context.Context, *OutcomesRequest) (*OutcomesReply, error)
 	// GonePartitions tells which partitions were dropped for good.
 	GonePartitions(context.Context, *GonePartitionsRequest) (*GonePartitionsReply, error)
+	// GoneReplicas tells which replicas of a BE are no longer in the catalog.
+	GoneReplicas(context.Context, *GoneReplicasRequest) (*GoneReplicasReply, error)
 	// WatchCatalog sends the catalog, then its changes.
 	WatchCatalog(*WatchCatalogRequest, grpc.ServerStreamingServer[CatalogEvent]) error
 	// Change has a follower FE's command decided by the leader.
@@ -279,6 +294,9 @@ func (UnimplementedFrontendServer) Outcomes(context.Context, *OutcomesRequest) (
 }
 func (UnimplementedFrontendServer) GonePartitions(context.Context, *GonePartitionsRequest) (*GonePartitionsReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method GonePartitions not implemented")
+}
+func (UnimplementedFrontendServer) GoneReplicas(context.Context, *GoneReplicasRequest) (*GoneReplicasReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method GoneReplicas not implemented")
 }
 func (UnimplementedFrontendServer) WatchCatalog(*WatchCatalogRequest, grpc.ServerStreamingServer[CatalogEvent]) error {
 	return status.Error(codes.Unimplemented, "method WatchCatalog not implemented")
@@ -490,6 +508,24 @@ func _Frontend_GonePartitions_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Frontend_GoneReplicas_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GoneReplicasRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FrontendServer).GoneReplicas(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Frontend_GoneReplicas_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FrontendServer).GoneReplicas(ctx, req.(*GoneReplicasRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Frontend_WatchCatalog_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchCatalogRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -583,6 +619,10 @@ var Frontend_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GonePartitions",
 			Handler:    _Frontend_GonePartitions_Handler,
+		},
+		{
+			MethodName: "GoneReplicas",
+			Handler:    _Frontend_GoneReplicas_Handler,
 		},
 		{
 			MethodName: "Change",

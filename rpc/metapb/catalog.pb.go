@@ -496,6 +496,7 @@ type Replica struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	BackendId     int64                  `protobuf:"varint,2,opt,name=backend_id,json=backendId,proto3" json:"backend_id,omitempty"`
+	FromClone     bool                   `protobuf:"varint,3,opt,name=from_clone,json=fromClone,proto3" json:"from_clone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -542,6 +543,13 @@ func (x *Replica) GetBackendId() int64 {
 		return x.BackendId
 	}
 	return 0
+}
+
+func (x *Replica) GetFromClone() bool {
+	if x != nil {
+		return x.FromClone
+	}
+	return false
 }
 
 type Tablet struct {
@@ -1396,11 +1404,13 @@ const file_metapb_catalog_proto_rawDesc = "" +
 	"autoBucket\x126\n" +
 	"\x18time_series_goal_size_mb\x18\x12 \x01(\x03R\x14timeSeriesGoalSizeMb\x123\n" +
 	"\x16time_series_file_count\x18\x13 \x01(\x03R\x13timeSeriesFileCount\x12>\n" +
-	"\x1ctime_series_time_threshold_s\x18\x14 \x01(\x03R\x18timeSeriesTimeThresholdS\"8\n" +
+	"\x1ctime_series_time_threshold_s\x18\x14 \x01(\x03R\x18timeSeriesTimeThresholdS\"W\n" +
 	"\aReplica\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1d\n" +
 	"\n" +
-	"backend_id\x18\x02 \x01(\x03R\tbackendId\"e\n" +
+	"backend_id\x18\x02 \x01(\x03R\tbackendId\x12\x1d\n" +
+	"\n" +
+	"from_clone\x18\x03 \x01(\bR\tfromClone\"e\n" +
 	"\x06Tablet\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06bucket\x18\x02 \x01(\x05R\x06bucket\x123\n" +

@@ -68,6 +68,8 @@ type Command struct {
 	//	*Command_Tick
 	//	*Command_CleanLabel
 	//	*Command_ModifyBackend
+	//	*Command_AddReplica
+	//	*Command_DropReplica
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -446,6 +448,24 @@ func (x *Command) GetModifyBackend() *ModifyBackend {
 	return nil
 }
 
+func (x *Command) GetAddReplica() *AddReplica {
+	if x != nil {
+		if x, ok := x.Body.(*Command_AddReplica); ok {
+			return x.AddReplica
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetDropReplica() *DropReplica {
+	if x != nil {
+		if x, ok := x.Body.(*Command_DropReplica); ok {
+			return x.DropReplica
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -590,6 +610,14 @@ type Command_ModifyBackend struct {
 	ModifyBackend *ModifyBackend `protobuf:"bytes,44,opt,name=modify_backend,json=modifyBackend,proto3,oneof"`
 }
 
+type Command_AddReplica struct {
+	AddReplica *AddReplica `protobuf:"bytes,45,opt,name=add_replica,json=addReplica,proto3,oneof"`
+}
+
+type Command_DropReplica struct {
+	DropReplica *DropReplica `protobuf:"bytes,46,opt,name=drop_replica,json=dropReplica,proto3,oneof"`
+}
+
 func (*Command_InitCluster) isCommand_Body() {}
 
 func (*Command_CreateDatabase) isCommand_Body() {}
@@ -659,6 +687,10 @@ func (*Command_Tick) isCommand_Body() {}
 func (*Command_CleanLabel) isCommand_Body() {}
 
 func (*Command_ModifyBackend) isCommand_Body() {}
+
+func (*Command_AddReplica) isCommand_Body() {}
+
+func (*Command_DropReplica) isCommand_Body() {}
 
 type InitCluster struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1493,6 +1525,8 @@ type RegisterBackend struct {
 	LastBootEpoch uint64                 `protobuf:"varint,9,opt,name=last_boot_epoch,json=lastBootEpoch,proto3" json:"last_boot_epoch,omitempty"`
 	WalsReported  bool                   `protobuf:"varint,10,opt,name=wals_reported,json=walsReported,proto3" json:"wals_reported,omitempty"`
 	Wals          []int64                `protobuf:"varint,11,rep,packed,name=wals,proto3" json:"wals,omitempty"`
+	// The replicas that are left, if the loss of a storage root is accepted.
+	Replicas      []int64 `protobuf:"varint,12,rep,packed,name=replicas,proto3" json:"replicas,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1600,6 +1634,13 @@ func (x *RegisterBackend) GetWalsReported() bool {
 func (x *RegisterBackend) GetWals() []int64 {
 	if x != nil {
 		return x.Wals
+	}
+	return nil
+}
+
+func (x *RegisterBackend) GetReplicas() []int64 {
+	if x != nil {
+		return x.Replicas
 	}
 	return nil
 }
@@ -2642,6 +2683,7 @@ type ReportReplica struct {
 	TxnId         int64                  `protobuf:"varint,5,opt,name=txn_id,json=txnId,proto3" json:"txn_id,omitempty"`
 	RowsetId      []byte                 `protobuf:"bytes,6,opt,name=rowset_id,json=rowsetId,proto3" json:"rowset_id,omitempty"`
 	Version       int64                  `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
+	ReplicaId     int64                  `protobuf:"varint,8,opt,name=replica_id,json=replicaId,proto3" json:"replica_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2725,6 +2767,117 @@ func (x *ReportReplica) GetVersion() int64 {
 	return 0
 }
 
+func (x *ReportReplica) GetReplicaId() int64 {
+	if x != nil {
+		return x.ReplicaId
+	}
+	return 0
+}
+
+type AddReplica struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TabletId      int64                  `protobuf:"varint,1,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
+	BackendId     int64                  `protobuf:"varint,2,opt,name=backend_id,json=backendId,proto3" json:"backend_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddReplica) Reset() {
+	*x = AddReplica{}
+	mi := &file_metapb_command_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddReplica) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddReplica) ProtoMessage() {}
+
+func (x *AddReplica) ProtoReflect() protoreflect.Message {
+	mi := &file_metapb_command_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddReplica.ProtoReflect.Descriptor instead.
+func (*AddReplica) Descriptor() ([]byte, []int) {
+	return file_metapb_command_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *AddReplica) GetTabletId() int64 {
+	if x != nil {
+		return x.TabletId
+	}
+	return 0
+}
+
+func (x *AddReplica) GetBackendId() int64 {
+	if x != nil {
+		return x.BackendId
+	}
+	return 0
+}
+
+type DropReplica struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TabletId      int64                  `protobuf:"varint,1,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
+	ReplicaId     int64                  `protobuf:"varint,2,opt,name=replica_id,json=replicaId,proto3" json:"replica_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DropReplica) Reset() {
+	*x = DropReplica{}
+	mi := &file_metapb_command_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DropReplica) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DropReplica) ProtoMessage() {}
+
+func (x *DropReplica) ProtoReflect() protoreflect.Message {
+	mi := &file_metapb_command_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DropReplica.ProtoReflect.Descriptor instead.
+func (*DropReplica) Descriptor() ([]byte, []int) {
+	return file_metapb_command_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *DropReplica) GetTabletId() int64 {
+	if x != nil {
+		return x.TabletId
+	}
+	return 0
+}
+
+func (x *DropReplica) GetReplicaId() int64 {
+	if x != nil {
+		return x.ReplicaId
+	}
+	return 0
+}
+
 type Tick struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	DeltaMs       int64                  `protobuf:"varint,1,opt,name=delta_ms,json=deltaMs,proto3" json:"delta_ms,omitempty"`
@@ -2735,7 +2888,7 @@ type Tick struct {
 
 func (x *Tick) Reset() {
 	*x = Tick{}
-	mi := &file_metapb_command_proto_msgTypes[35]
+	mi := &file_metapb_command_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2747,7 +2900,7 @@ func (x *Tick) String() string {
 func (*Tick) ProtoMessage() {}
 
 func (x *Tick) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[35]
+	mi := &file_metapb_command_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2760,7 +2913,7 @@ func (x *Tick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tick.ProtoReflect.Descriptor instead.
 func (*Tick) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{35}
+	return file_metapb_command_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Tick) GetDeltaMs() int64 {
@@ -2787,7 +2940,7 @@ type CleanLabel struct {
 
 func (x *CleanLabel) Reset() {
 	*x = CleanLabel{}
-	mi := &file_metapb_command_proto_msgTypes[36]
+	mi := &file_metapb_command_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2799,7 +2952,7 @@ func (x *CleanLabel) String() string {
 func (*CleanLabel) ProtoMessage() {}
 
 func (x *CleanLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[36]
+	mi := &file_metapb_command_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2812,7 +2965,7 @@ func (x *CleanLabel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanLabel.ProtoReflect.Descriptor instead.
 func (*CleanLabel) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{36}
+	return file_metapb_command_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *CleanLabel) GetDbId() int64 {
@@ -2845,7 +2998,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_metapb_command_proto_msgTypes[37]
+	mi := &file_metapb_command_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2857,7 +3010,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_metapb_command_proto_msgTypes[37]
+	mi := &file_metapb_command_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2870,7 +3023,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_metapb_command_proto_rawDescGZIP(), []int{37}
+	return file_metapb_command_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Result) GetIndex() uint64 {
@@ -2926,7 +3079,7 @@ var File_metapb_command_proto protoreflect.FileDescriptor
 
 const file_metapb_command_proto_rawDesc = "" +
 	"\n" +
-	"\x14metapb/command.proto\x12\x0edorisgo.metapb\x1a\x14metapb/catalog.proto\x1a\x10metapb/txn.proto\"\xbc\x13\n" +
+	"\x14metapb/command.proto\x12\x0edorisgo.metapb\x1a\x14metapb/catalog.proto\x1a\x10metapb/txn.proto\"\xbd\x14\n" +
 	"\aCommand\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1d\n" +
 	"\n" +
@@ -2973,7 +3126,10 @@ const file_metapb_command_proto_rawDesc = "" +
 	"\x04tick\x18* \x01(\v2\x14.dorisgo.metapb.TickH\x00R\x04tick\x12=\n" +
 	"\vclean_label\x18+ \x01(\v2\x1a.dorisgo.metapb.CleanLabelH\x00R\n" +
 	"cleanLabel\x12F\n" +
-	"\x0emodify_backend\x18, \x01(\v2\x1d.dorisgo.metapb.ModifyBackendH\x00R\rmodifyBackendB\x06\n" +
+	"\x0emodify_backend\x18, \x01(\v2\x1d.dorisgo.metapb.ModifyBackendH\x00R\rmodifyBackend\x12=\n" +
+	"\vadd_replica\x18- \x01(\v2\x1a.dorisgo.metapb.AddReplicaH\x00R\n" +
+	"addReplica\x12@\n" +
+	"\fdrop_replica\x18. \x01(\v2\x1b.dorisgo.metapb.DropReplicaH\x00R\vdropReplicaB\x06\n" +
 	"\x04body\"K\n" +
 	"\vInitCluster\x12\x1d\n" +
 	"\n" +
@@ -3028,7 +3184,7 @@ const file_metapb_command_proto_rawDesc = "" +
 	"\tsha2_hash\x18\x03 \x01(\fR\bsha2Hash\"7\n" +
 	"\tSetGrants\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06grants\x18\x02 \x03(\tR\x06grants\"\xe4\x02\n" +
+	"\x06grants\x18\x02 \x03(\tR\x06grants\"\x80\x03\n" +
 	"\x0fRegisterBackend\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x1b\n" +
@@ -3042,7 +3198,8 @@ const file_metapb_command_proto_rawDesc = "" +
 	"\x0flast_boot_epoch\x18\t \x01(\x04R\rlastBootEpoch\x12#\n" +
 	"\rwals_reported\x18\n" +
 	" \x01(\bR\fwalsReported\x12\x12\n" +
-	"\x04wals\x18\v \x03(\x03R\x04wals\"o\n" +
+	"\x04wals\x18\v \x03(\x03R\x04wals\x12\x1a\n" +
+	"\breplicas\x18\f \x03(\x03R\breplicas\"o\n" +
 	"\x0fSetBackendAlive\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1d\n" +
 	"\n" +
@@ -3125,7 +3282,7 @@ const file_metapb_command_proto_rawDesc = "" +
 	"backend_id\x18\x01 \x01(\x03R\tbackendId\x12\x1d\n" +
 	"\n" +
 	"boot_epoch\x18\x02 \x01(\x04R\tbootEpoch\x12:\n" +
-	"\bversions\x18\x03 \x03(\v2\x1e.dorisgo.metapb.DurableVersionR\bversions\"\xce\x01\n" +
+	"\bversions\x18\x03 \x03(\v2\x1e.dorisgo.metapb.DurableVersionR\bversions\"\xed\x01\n" +
 	"\rReportReplica\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\rR\x05event\x12\x1b\n" +
 	"\ttablet_id\x18\x02 \x01(\x03R\btabletId\x12\x1d\n" +
@@ -3135,7 +3292,18 @@ const file_metapb_command_proto_rawDesc = "" +
 	"boot_epoch\x18\x04 \x01(\x04R\tbootEpoch\x12\x15\n" +
 	"\x06txn_id\x18\x05 \x01(\x03R\x05txnId\x12\x1b\n" +
 	"\trowset_id\x18\x06 \x01(\fR\browsetId\x12\x18\n" +
-	"\aversion\x18\a \x01(\x03R\aversion\"5\n" +
+	"\aversion\x18\a \x01(\x03R\aversion\x12\x1d\n" +
+	"\n" +
+	"replica_id\x18\b \x01(\x03R\treplicaId\"H\n" +
+	"\n" +
+	"AddReplica\x12\x1b\n" +
+	"\ttablet_id\x18\x01 \x01(\x03R\btabletId\x12\x1d\n" +
+	"\n" +
+	"backend_id\x18\x02 \x01(\x03R\tbackendId\"I\n" +
+	"\vDropReplica\x12\x1b\n" +
+	"\ttablet_id\x18\x01 \x01(\x03R\btabletId\x12\x1d\n" +
+	"\n" +
+	"replica_id\x18\x02 \x01(\x03R\treplicaId\"5\n" +
 	"\x04Tick\x12\x19\n" +
 	"\bdelta_ms\x18\x01 \x01(\x03R\adeltaMs\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\"7\n" +
@@ -3165,7 +3333,7 @@ func file_metapb_command_proto_rawDescGZIP() []byte {
 	return file_metapb_command_proto_rawDescData
 }
 
-var file_metapb_command_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_metapb_command_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_metapb_command_proto_goTypes = []any{
 	(*Command)(nil),             // 0: dorisgo.metapb.Command
 	(*InitCluster)(nil),         // 1: dorisgo.metapb.InitCluster
@@ -3202,19 +3370,21 @@ var file_metapb_command_proto_goTypes = []any{
 	(*DurableVersion)(nil),      // 32: dorisgo.metapb.DurableVersion
 	(*ReportDurable)(nil),       // 33: dorisgo.metapb.ReportDurable
 	(*ReportReplica)(nil),       // 34: dorisgo.metapb.ReportReplica
-	(*Tick)(nil),                // 35: dorisgo.metapb.Tick
-	(*CleanLabel)(nil),          // 36: dorisgo.metapb.CleanLabel
-	(*Result)(nil),              // 37: dorisgo.metapb.Result
-	(*Table)(nil),               // 38: dorisgo.metapb.Table
-	(*Properties)(nil),          // 39: dorisgo.metapb.Properties
-	(*User)(nil),                // 40: dorisgo.metapb.User
-	(*BackendDir)(nil),          // 41: dorisgo.metapb.BackendDir
-	(*Tag)(nil),                 // 42: dorisgo.metapb.Tag
-	(*Frontend)(nil),            // 43: dorisgo.metapb.Frontend
-	(*Owner)(nil),               // 44: dorisgo.metapb.Owner
-	(*GroupRecord)(nil),         // 45: dorisgo.metapb.GroupRecord
-	(*PartitionCommit)(nil),     // 46: dorisgo.metapb.PartitionCommit
-	(*Txn)(nil),                 // 47: dorisgo.metapb.Txn
+	(*AddReplica)(nil),          // 35: dorisgo.metapb.AddReplica
+	(*DropReplica)(nil),         // 36: dorisgo.metapb.DropReplica
+	(*Tick)(nil),                // 37: dorisgo.metapb.Tick
+	(*CleanLabel)(nil),          // 38: dorisgo.metapb.CleanLabel
+	(*Result)(nil),              // 39: dorisgo.metapb.Result
+	(*Table)(nil),               // 40: dorisgo.metapb.Table
+	(*Properties)(nil),          // 41: dorisgo.metapb.Properties
+	(*User)(nil),                // 42: dorisgo.metapb.User
+	(*BackendDir)(nil),          // 43: dorisgo.metapb.BackendDir
+	(*Tag)(nil),                 // 44: dorisgo.metapb.Tag
+	(*Frontend)(nil),            // 45: dorisgo.metapb.Frontend
+	(*Owner)(nil),               // 46: dorisgo.metapb.Owner
+	(*GroupRecord)(nil),         // 47: dorisgo.metapb.GroupRecord
+	(*PartitionCommit)(nil),     // 48: dorisgo.metapb.PartitionCommit
+	(*Txn)(nil),                 // 49: dorisgo.metapb.Txn
 }
 var file_metapb_command_proto_depIdxs = []int32{
 	1,  // 0: dorisgo.metapb.Command.init_cluster:type_name -> dorisgo.metapb.InitCluster
@@ -3249,27 +3419,29 @@ var file_metapb_command_proto_depIdxs = []int32{
 	31, // 29: dorisgo.metapb.Command.release_lost:type_name -> dorisgo.metapb.ReleaseLost
 	33, // 30: dorisgo.metapb.Command.report_durable:type_name -> dorisgo.metapb.ReportDurable
 	34, // 31: dorisgo.metapb.Command.report_replica:type_name -> dorisgo.metapb.ReportReplica
-	35, // 32: dorisgo.metapb.Command.tick:type_name -> dorisgo.metapb.Tick
-	36, // 33: dorisgo.metapb.Command.clean_label:type_name -> dorisgo.metapb.CleanLabel
+	37, // 32: dorisgo.metapb.Command.tick:type_name -> dorisgo.metapb.Tick
+	38, // 33: dorisgo.metapb.Command.clean_label:type_name -> dorisgo.metapb.CleanLabel
 	19, // 34: dorisgo.metapb.Command.modify_backend:type_name -> dorisgo.metapb.ModifyBackend
-	38, // 35: dorisgo.metapb.CreateTable.table:type_name -> dorisgo.metapb.Table
-	39, // 36: dorisgo.metapb.AlterTableProps.props:type_name -> dorisgo.metapb.Properties
-	40, // 37: dorisgo.metapb.CreateUser.user:type_name -> dorisgo.metapb.User
-	41, // 38: dorisgo.metapb.RegisterBackend.dirs:type_name -> dorisgo.metapb.BackendDir
-	42, // 39: dorisgo.metapb.ModifyBackend.tags:type_name -> dorisgo.metapb.Tag
-	43, // 40: dorisgo.metapb.RegisterFrontend.frontend:type_name -> dorisgo.metapb.Frontend
-	44, // 41: dorisgo.metapb.BeginTxn.owner:type_name -> dorisgo.metapb.Owner
-	45, // 42: dorisgo.metapb.BeginTxn.group:type_name -> dorisgo.metapb.GroupRecord
-	44, // 43: dorisgo.metapb.CommitTxn.owner:type_name -> dorisgo.metapb.Owner
-	46, // 44: dorisgo.metapb.CommitTxn.partitions:type_name -> dorisgo.metapb.PartitionCommit
-	44, // 45: dorisgo.metapb.AbortTxn.owner:type_name -> dorisgo.metapb.Owner
-	32, // 46: dorisgo.metapb.ReportDurable.versions:type_name -> dorisgo.metapb.DurableVersion
-	47, // 47: dorisgo.metapb.Result.txn:type_name -> dorisgo.metapb.Txn
-	48, // [48:48] is the sub-list for method output_type
-	48, // [48:48] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	35, // 35: dorisgo.metapb.Command.add_replica:type_name -> dorisgo.metapb.AddReplica
+	36, // 36: dorisgo.metapb.Command.drop_replica:type_name -> dorisgo.metapb.DropReplica
+	40, // 37: dorisgo.metapb.CreateTable.table:type_name -> dorisgo.metapb.Table
+	41, // 38: dorisgo.metapb.AlterTableProps.props:type_name -> dorisgo.metapb.Properties
+	42, // 39: dorisgo.metapb.CreateUser.user:type_name -> dorisgo.metapb.User
+	43, // 40: dorisgo.metapb.RegisterBackend.dirs:type_name -> dorisgo.metapb.BackendDir
+	44, // 41: dorisgo.metapb.ModifyBackend.tags:type_name -> dorisgo.metapb.Tag
+	45, // 42: dorisgo.metapb.RegisterFrontend.frontend:type_name -> dorisgo.metapb.Frontend
+	46, // 43: dorisgo.metapb.BeginTxn.owner:type_name -> dorisgo.metapb.Owner
+	47, // 44: dorisgo.metapb.BeginTxn.group:type_name -> dorisgo.metapb.GroupRecord
+	46, // 45: dorisgo.metapb.CommitTxn.owner:type_name -> dorisgo.metapb.Owner
+	48, // 46: dorisgo.metapb.CommitTxn.partitions:type_name -> dorisgo.metapb.PartitionCommit
+	46, // 47: dorisgo.metapb.AbortTxn.owner:type_name -> dorisgo.metapb.Owner
+	32, // 48: dorisgo.metapb.ReportDurable.versions:type_name -> dorisgo.metapb.DurableVersion
+	49, // 49: dorisgo.metapb.Result.txn:type_name -> dorisgo.metapb.Txn
+	50, // [50:50] is the sub-list for method output_type
+	50, // [50:50] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_metapb_command_proto_init() }
@@ -3315,6 +3487,8 @@ func file_metapb_command_proto_init() {
 		(*Command_Tick)(nil),
 		(*Command_CleanLabel)(nil),
 		(*Command_ModifyBackend)(nil),
+		(*Command_AddReplica)(nil),
+		(*Command_DropReplica)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3322,7 +3496,7 @@ func file_metapb_command_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_metapb_command_proto_rawDesc), len(file_metapb_command_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   38,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
