@@ -96,6 +96,10 @@ func (s *State) decideCatalog(c Command) (Result, error) {
 		return s.dropDatabase(c)
 	case *CreateTable:
 		return s.createTable(c)
+	case *AddReplica:
+		return s.addReplica(c)
+	case *DropReplica:
+		return s.dropReplica(c)
 	case *DropTable:
 		return s.dropTable(c)
 	case *RecoverTable:

@@ -38,6 +38,9 @@ func (s *State) registerBackend(c *RegisterBackend) (Result, error) {
 	if c.WALsReported {
 		s.book.ReportWALs(b.ID, c.WALs, walLost, c.WallMs)
 	}
+	if old != nil && rootLost(old, c) {
+		s.replaceReplicas(b.ID, c.Replicas, c.WallMs)
+	}
 	return Result{ID: b.ID, BootEpoch: b.BootEpoch}, nil
 }
 
@@ -71,6 +74,13 @@ func checkIdentity(old *Backend, c *RegisterBackend) (walLost bool, err error) {
 			old.ID, c.LastBootEpoch, old.UsedEpoch)
 	}
 	return walLost, nil
+}
+
+// rootLost reports whether the registration gives up a storage root.
+func rootLost(old *Backend, c *RegisterBackend) bool {
+	return slices.ContainsFunc(old.Dirs, func(d BackendDir) bool {
+		return !d.WAL && !slices.ContainsFunc(c.Dirs, func(n BackendDir) bool { return n.UUID == d.UUID })
+	})
 }
 
 // backend is a BE by id, or the error that it is unknown.
@@ -168,9 +178,11 @@ func (s *State) dropBackend(c *DropBackend) (Result, error) {
 func (s *State) replicasOn(backendID int64) int {
 	n := 0
 	for _, p := range s.places {
-		for _, holders := range p.holders {
-			if slices.Contains(holders, backendID) {
-				n++
+		for _, of := range []map[int64][]int64{p.holders, p.cloning} {
+			for _, backends := range of {
+				if slices.Contains(backends, backendID) {
+					n++
+				}
 			}
 		}
 	}

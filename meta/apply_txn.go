@@ -145,32 +145,26 @@ func (s *State) reportReplica(c *ReportReplica) (Result, error) {
 	if err := s.checkBoot(c.BackendID, c.BootEpoch); err != nil {
 		return Result{}, err
 	}
-	partition, ok := s.partitionOf(c.TabletID, c.BackendID)
-	if !ok {
-		return Result{}, doriserr.New(doriserr.Conflict, "backend %d has no replica of tablet %d", c.BackendID, c.TabletID)
+	at, ok := s.replicaOf(c.TabletID, c.BackendID)
+	if !ok || c.ReplicaID != 0 && at.replica.ID != c.ReplicaID {
+		return Result{}, doriserr.New(doriserr.Conflict, "backend %d has no such replica of tablet %d", c.BackendID, c.TabletID)
 	}
+	partition := at.partition.ID
 	switch c.Event {
 	case ReplicaWritten:
+		if at.replica.Cloning {
+			return Result{ID: at.replica.ID}, nil // a clone tells what it has
+		}
 		return Result{}, s.book.ReportWritten(c.TxnID, partition, c.TabletID, c.BackendID, c.RowsetID, c.WallMs, placement{s})
 	case ReplicaMissing:
 		s.book.ReportMissing(partition, c.TabletID, c.BackendID, c.Version)
 	case ReplicaRepaired:
 		s.book.ReportRepaired(partition, c.TabletID, c.BackendID, c.Version, c.WallMs, placement{s})
-	}
-	return Result{}, nil
-}
-
-// partitionOf is the partition of a tablet that has a replica on a BE. It
-// walks all partitions: replica events are rare.
-func (s *State) partitionOf(tabletID, backendID int64) (int64, bool) {
-	for id, p := range s.places {
-		for _, h := range p.holders[tabletID] {
-			if h == backendID {
-				return id, true
-			}
+		if at.replica.Cloning && s.book.Missing(partition, c.TabletID, c.BackendID) == 0 {
+			s.promote(at, c.WallMs)
 		}
 	}
-	return 0, false
+	return Result{ID: at.replica.ID}, nil
 }
 
 func (s *State) tick(c *Tick) (Result, error) {
@@ -184,6 +178,7 @@ func (s *State) tick(c *Tick) (Result, error) {
 			s.book.EndOwner(b.ID, b.BootEpoch+1, txn.ReasonDown, c.WallMs)
 		}
 	}
+	s.book.TrimLagging(&s.limits, func(id int64) bool { return s.backends[id] != nil && s.backends[id].Alive }, s.tabletsOn)
 	if len(s.recycled) > 0 && s.sweepRecycled(c.WallMs) {
 		s.catalogIndex = s.index
 	}

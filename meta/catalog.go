@@ -134,6 +134,10 @@ type Tablet struct {
 type Replica struct {
 	ID        int64
 	BackendID int64
+	// Cloning says that the replica was added to a tablet that has rows and has
+	// not been filled from another one yet: it gets new rows and counts for no
+	// majority (docs/protocol.md, rule 10).
+	Cloning bool
 }
 
 // PartitionVersion are a partition's versions: 1 at creation.

@@ -70,7 +70,7 @@ func EncodeCommand(c Command) ([]byte, error) {
 	case *RegisterBackend:
 		p.RequestId = idToPB(c.RequestID)
 		p.WallMs = c.WallMs
-		p.Body = &metapb.Command_RegisterBackend{RegisterBackend: &metapb.RegisterBackend{Uuid: c.UUID, Host: c.Host, HttpPort: int32(c.HTTPPort), RpcPort: int32(c.RPCPort), HeartbeatPort: int32(c.HeartbeatPort), Version: c.Version, Dirs: each(c.Dirs, dirToPB), AcceptLoss: c.AcceptLoss, LastBootEpoch: c.LastBootEpoch, WalsReported: c.WALsReported, Wals: c.WALs}}
+		p.Body = &metapb.Command_RegisterBackend{RegisterBackend: &metapb.RegisterBackend{Uuid: c.UUID, Host: c.Host, HttpPort: int32(c.HTTPPort), RpcPort: int32(c.RPCPort), HeartbeatPort: int32(c.HeartbeatPort), Version: c.Version, Dirs: each(c.Dirs, dirToPB), AcceptLoss: c.AcceptLoss, LastBootEpoch: c.LastBootEpoch, WalsReported: c.WALsReported, Wals: c.WALs, Replicas: c.Replicas}}
 	case *SetBackendAlive:
 		p.Body = &metapb.Command_SetBackendAlive{SetBackendAlive: &metapb.SetBackendAlive{Id: c.ID, BootEpoch: c.BootEpoch, Alive: c.Alive, ErrMsg: c.ErrMsg}}
 	case *DecommissionBackend:
@@ -114,7 +114,13 @@ func EncodeCommand(c Command) ([]byte, error) {
 		p.Body = &metapb.Command_ReportDurable{ReportDurable: &metapb.ReportDurable{BackendId: c.BackendID, BootEpoch: c.BootEpoch, Versions: each(c.Versions, durableToPB)}}
 	case *ReportReplica:
 		p.WallMs = c.WallMs
-		p.Body = &metapb.Command_ReportReplica{ReportReplica: &metapb.ReportReplica{Event: uint32(c.Event), TabletId: c.TabletID, BackendId: c.BackendID, BootEpoch: c.BootEpoch, TxnId: c.TxnID, RowsetId: idToPB(c.RowsetID), Version: c.Version}}
+		p.Body = &metapb.Command_ReportReplica{ReportReplica: &metapb.ReportReplica{Event: uint32(c.Event), TabletId: c.TabletID, BackendId: c.BackendID, BootEpoch: c.BootEpoch, TxnId: c.TxnID, RowsetId: idToPB(c.RowsetID), Version: c.Version, ReplicaId: c.ReplicaID}}
+	case *AddReplica:
+		p.RequestId = idToPB(c.RequestID)
+		p.Body = &metapb.Command_AddReplica{AddReplica: &metapb.AddReplica{TabletId: c.TabletID, BackendId: c.BackendID}}
+	case *DropReplica:
+		p.WallMs = c.WallMs
+		p.Body = &metapb.Command_DropReplica{DropReplica: &metapb.DropReplica{TabletId: c.TabletID, ReplicaId: c.ReplicaID}}
 	case *Tick:
 		p.WallMs = c.WallMs
 		p.Body = &metapb.Command_Tick{Tick: &metapb.Tick{DeltaMs: c.DeltaMs, Term: c.Term}}
@@ -187,7 +193,7 @@ func DecodeCommand(data []byte) (Command, error) {
 		return known(b, &SetGrants{Name: b.GetName(), Grants: b.GetGrants()})
 	case *metapb.Command_RegisterBackend:
 		b := v.RegisterBackend
-		return known(b, &RegisterBackend{RequestID: idFromPB(p.GetRequestId()), WallMs: p.GetWallMs(), UUID: b.GetUuid(), Host: b.GetHost(), HTTPPort: int(b.GetHttpPort()), RPCPort: int(b.GetRpcPort()), HeartbeatPort: int(b.GetHeartbeatPort()), Version: b.GetVersion(), Dirs: each(b.GetDirs(), dirFromPB), AcceptLoss: b.GetAcceptLoss(), LastBootEpoch: b.GetLastBootEpoch(), WALsReported: b.GetWalsReported(), WALs: b.GetWals()})
+		return known(b, &RegisterBackend{RequestID: idFromPB(p.GetRequestId()), WallMs: p.GetWallMs(), UUID: b.GetUuid(), Host: b.GetHost(), HTTPPort: int(b.GetHttpPort()), RPCPort: int(b.GetRpcPort()), HeartbeatPort: int(b.GetHeartbeatPort()), Version: b.GetVersion(), Dirs: each(b.GetDirs(), dirFromPB), AcceptLoss: b.GetAcceptLoss(), LastBootEpoch: b.GetLastBootEpoch(), WALsReported: b.GetWalsReported(), WALs: b.GetWals(), Replicas: b.GetReplicas()})
 	case *metapb.Command_SetBackendAlive:
 		b := v.SetBackendAlive
 		return known(b, &SetBackendAlive{ID: b.GetId(), BootEpoch: b.GetBootEpoch(), Alive: b.GetAlive(), ErrMsg: b.GetErrMsg()})
@@ -236,9 +242,15 @@ func DecodeCommand(data []byte) (Command, error) {
 	case *metapb.Command_ReportDurable:
 		b := v.ReportDurable
 		return known(b, &ReportDurable{BackendID: b.GetBackendId(), BootEpoch: b.GetBootEpoch(), Versions: each(b.GetVersions(), durableFromPB)})
+	case *metapb.Command_AddReplica:
+		b := v.AddReplica
+		return known(b, &AddReplica{RequestID: idFromPB(p.GetRequestId()), TabletID: b.GetTabletId(), BackendID: b.GetBackendId()})
+	case *metapb.Command_DropReplica:
+		b := v.DropReplica
+		return known(b, &DropReplica{WallMs: p.GetWallMs(), TabletID: b.GetTabletId(), ReplicaID: b.GetReplicaId()})
 	case *metapb.Command_ReportReplica:
 		b := v.ReportReplica
-		return known(b, &ReportReplica{WallMs: p.GetWallMs(), Event: ReplicaEvent(b.GetEvent()), TabletID: b.GetTabletId(), BackendID: b.GetBackendId(), BootEpoch: b.GetBootEpoch(), TxnID: b.GetTxnId(), RowsetID: idFromPB(b.GetRowsetId()), Version: b.GetVersion()})
+		return known(b, &ReportReplica{WallMs: p.GetWallMs(), Event: ReplicaEvent(b.GetEvent()), TabletID: b.GetTabletId(), BackendID: b.GetBackendId(), BootEpoch: b.GetBootEpoch(), TxnID: b.GetTxnId(), RowsetID: idFromPB(b.GetRowsetId()), Version: b.GetVersion(), ReplicaID: b.GetReplicaId()})
 	case *metapb.Command_Tick:
 		b := v.Tick
 		return known(b, &Tick{WallMs: p.GetWallMs(), DeltaMs: b.GetDeltaMs(), Term: b.GetTerm()})

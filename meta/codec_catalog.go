@@ -127,13 +127,13 @@ func partitionFromPB(p *metapb.Partition) *Partition {
 
 func tabletToPB(t *Tablet) *metapb.Tablet {
 	return &metapb.Tablet{Id: t.ID, Bucket: int32(t.Bucket), Replicas: each(t.Replicas, func(r Replica) *metapb.Replica {
-		return &metapb.Replica{Id: r.ID, BackendId: r.BackendID}
+		return &metapb.Replica{Id: r.ID, BackendId: r.BackendID, FromClone: r.Cloning}
 	})}
 }
 
 func tabletFromPB(p *metapb.Tablet) *Tablet {
 	return &Tablet{ID: p.GetId(), Bucket: int(p.GetBucket()), Replicas: each(p.GetReplicas(), func(r *metapb.Replica) Replica {
-		return Replica{ID: r.GetId(), BackendID: r.GetBackendId()}
+		return Replica{ID: r.GetId(), BackendID: r.GetBackendId(), Cloning: r.GetFromClone()}
 	})}
 }
 

@@ -163,7 +163,10 @@ type RegisterBackend struct {
 	// WALsReported says that it looked, after an fsync of the directories.
 	WALsReported bool
 	WALs         []int64
-	WallMs       int64
+	// Replicas are those that the BE still has, if AcceptLoss gives up a storage
+	// root: its others are replaced by new ones, which are Cloning.
+	Replicas []int64
+	WallMs   int64
 }
 
 // SetBackendAlive follows heartbeats. One of an older boot epoch is refused.
@@ -331,7 +334,29 @@ type ReportReplica struct {
 	TxnID    int64
 	RowsetID [16]byte
 	Version  int64
-	WallMs   int64
+	// ReplicaID is the replica's, so that what is said of one that was replaced
+	// counts for nothing; 0 means the present one.
+	ReplicaID int64
+	WallMs    int64
+}
+
+// AddReplica gives a tablet one more replica on a BE that has none of it.
+// Unless the tablet is empty it is Cloning until ReplicaRepaired says that it
+// has every committed version. Result.ID is the replica's id.
+type AddReplica struct {
+	RequestID [16]byte
+	TabletID  int64
+	BackendID int64
+}
+
+// DropReplica takes a replica out of its tablet. It is refused (Blocked) unless
+// a majority of those that stay holds every committed version, and what is
+// PRECOMMITTED (docs/protocol.md, rule 10); one that is Cloning may go unless it
+// is the last.
+type DropReplica struct {
+	TabletID  int64
+	ReplicaID int64
+	WallMs    int64
 }
 
 // Tick advances the FSM clock (docs/protocol.md, rule 15) and expires what is

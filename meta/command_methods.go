@@ -201,6 +201,18 @@ func (*ReportReplica) request() [16]byte { return [16]byte{} }
 
 func (c *ReportReplica) stamp(ms int64) { setWall(&c.WallMs, ms) }
 
+func (*AddReplica) name() string { return "add_replica" }
+
+func (c *AddReplica) request() [16]byte { return c.RequestID }
+
+func (*AddReplica) stamp(int64) {}
+
+func (*DropReplica) name() string { return "drop_replica" }
+
+func (*DropReplica) request() [16]byte { return [16]byte{} }
+
+func (c *DropReplica) stamp(ms int64) { setWall(&c.WallMs, ms) }
+
 func (*Tick) name() string { return "tick" }
 
 func (*Tick) request() [16]byte { return [16]byte{} }

@@ -17,6 +17,8 @@ const (
 	ConfigTrashS         = "catalog_trash_expire_second"
 	ConfigAbortDownS     = "abort_txn_after_lost_heartbeat_time_second"
 	ConfigPrecommitS     = "stream_load_default_precommit_timeout_second"
+	// ConfigPublishLogMax has no counterpart in Doris.
+	ConfigPublishLogMax = "publish_log_max_versions_per_partition"
 )
 
 const (
@@ -30,6 +32,7 @@ func limitsOf(config map[string]string) txn.Limits {
 	l.MaxRunningPerDB = int(configInt(config, ConfigMaxRunningTxns, int64(l.MaxRunningPerDB)))
 	l.LabelKeepMs = configInt(config, ConfigLabelKeepS, l.LabelKeepMs/1000) * 1000
 	l.LabelMax = int(configInt(config, ConfigLabelMax, int64(l.LabelMax)))
+	l.PublishLogMax = int(configInt(config, ConfigPublishLogMax, int64(l.PublishLogMax)))
 	return l
 }
 

@@ -226,7 +226,7 @@ func (m *model) release(t *rapid.T) {
 }
 
 func (m *model) alive(t *rapid.T) {
-	be := m.backends[rapid.IntRange(0, 2).Draw(t, "backend")]
+	be := m.backends[rapid.IntRange(0, modelBackends-1).Draw(t, "backend")]
 	up := rapid.Bool().Draw(t, "alive")
 	if be.alive && !up {
 		be.downAt = m.clock
@@ -236,7 +236,7 @@ func (m *model) alive(t *rapid.T) {
 }
 
 func (m *model) drain(t *rapid.T) {
-	be := m.backends[rapid.IntRange(0, 2).Draw(t, "backend")]
+	be := m.backends[rapid.IntRange(0, modelBackends-1).Draw(t, "backend")]
 	be.drained = !be.drained
 	m.applyWant(t, &DecommissionBackend{ID: be.id, Cancel: !be.drained}, 0, true)
 }
@@ -305,7 +305,7 @@ func (m *model) cleanLabel(t *rapid.T) {
 }
 
 func (m *model) durable(t *rapid.T) {
-	be := m.backends[rapid.IntRange(0, 2).Draw(t, "backend")]
+	be := m.backends[rapid.IntRange(0, modelBackends-1).Draw(t, "backend")]
 	c := &ReportDurable{BackendID: be.id, BootEpoch: be.boot}
 	for _, id := range slices.Sorted(maps.Keys(m.parts)) {
 		c.Versions = append(c.Versions, DurableVersion{id, rapid.Int64Range(1, int64(len(m.parts[id].log))+1).Draw(t, "version")})
@@ -313,31 +313,199 @@ func (m *model) durable(t *rapid.T) {
 	m.applyWant(t, c, 0, true)
 }
 
-// repair closes a replica's holes through the newest version.
-func (m *model) repair(t *rapid.T) {
+// place is a random tablet with its partition.
+func (m *model) place(t *rapid.T) (part *Partition, tablet int64) {
 	table := m.tables[rapid.IntRange(0, 1).Draw(t, "table")]
-	part := table.Partitions[rapid.IntRange(0, 1).Draw(t, "partition")]
-	tablet := part.Tablets[rapid.IntRange(0, 1).Draw(t, "tablet")]
-	be := m.backends[rapid.IntRange(0, 2).Draw(t, "backend")]
+	part = table.Partitions[rapid.IntRange(0, 1).Draw(t, "partition")]
+	return part, part.Tablets[rapid.IntRange(0, 1).Draw(t, "tablet")].ID
+}
+
+// replica is a random replica of a tablet; m.backends[at] has it.
+func (m *model) replica(t *rapid.T) (part *Partition, tablet int64, r *modelReplica, be *modelBackend) {
+	part, tablet = m.place(t)
+	list := m.replicas[tablet]
+	r = list[rapid.IntRange(0, len(list)-1).Draw(t, "replica")]
+	for _, b := range m.backends {
+		if b.id == r.backend {
+			be = b
+		}
+	}
+	return part, tablet, r, be
+}
+
+// repair closes a replica's holes through a version.
+func (m *model) repair(t *rapid.T) {
+	part, tablet, r, be := m.replica(t)
 	p := m.parts[part.ID]
-	through := int64(len(p.log)) + 1
+	last := int64(len(p.log)) + 1
+	through := last
+	if rapid.IntRange(0, 2).Draw(t, "part of it") == 0 {
+		through = rapid.Int64Range(1, last).Draw(t, "through")
+	}
+	// What the log does not reach any more is missing as a whole.
+	base := m.s.LogBase(part.ID)
+	collapsed := !p.gapFree(tablet, be.id, min(through, base)) && through < base
 	for v := int64(2); v <= through; v++ {
-		delete(p.missing, missingKey(tablet.ID, be.id, v))
+		delete(p.missing, missingKey(tablet, be.id, v))
+	}
+	if collapsed {
+		p.missing[missingKey(tablet, be.id, through+1)] = true
 	}
 	for _, x := range p.log {
 		if x.state != txn.Committed {
 			continue
 		}
 		for i := range x.parts {
+			if x.parts[i].PartitionID != part.ID || x.parts[i].Version > through {
+				continue
+			}
 			for j := range x.parts[i].Tablets {
 				tc := &x.parts[i].Tablets[j]
-				if tc.TabletID == tablet.ID && !slices.Contains(tc.Backends, be.id) {
+				if tc.TabletID == tablet && !slices.Contains(tc.Backends, be.id) {
 					tc.Backends = append(slices.Clone(tc.Backends), be.id)
 				}
 			}
 		}
 	}
-	m.applyWant(t, &ReportReplica{Event: ReplicaRepaired, TabletID: tablet.ID, BackendID: be.id, BootEpoch: be.boot, Version: through}, 0, true)
+	m.applyWant(t, &ReportReplica{Event: ReplicaRepaired, TabletID: tablet, BackendID: be.id, BootEpoch: be.boot, ReplicaID: r.id, Version: through}, 0, true)
+	if r.cloning && p.gapFree(tablet, be.id, last) {
+		r.cloning = false
+	}
+	m.advance()
+}
+
+// written is a write that ended after its commit.
+func (m *model) written(t *rapid.T) {
+	x := m.pick(t)
+	if len(x.parts) == 0 || x.forgotten || !(x.state == txn.Committed || x.state == txn.Visible) {
+		t.Skip("nothing committed")
+	}
+	pc := &x.parts[rapid.IntRange(0, len(x.parts)-1).Draw(t, "partition")]
+	j := rapid.IntRange(0, len(pc.Tablets)-1).Draw(t, "tablet")
+	tc := &pc.Tablets[j]
+	list := m.replicas[tc.TabletID]
+	r := list[rapid.IntRange(0, len(list)-1).Draw(t, "replica")]
+	c := &ReportReplica{Event: ReplicaWritten, TabletID: tc.TabletID, BackendID: r.backend, BootEpoch: m.bootOf(r.backend), ReplicaID: r.id, TxnID: x.id, RowsetID: tc.RowsetID}
+	if !r.cloning && pc.Version > m.s.LogBase(pc.PartitionID) && !slices.Contains(tc.Backends, r.backend) {
+		delete(m.parts[pc.PartitionID].missing, missingKey(tc.TabletID, r.backend, pc.Version))
+		tc.Backends = append(slices.Clone(tc.Backends), r.backend)
+	}
+	m.applyWant(t, c, 0, true)
+	m.advance()
+}
+
+// missed is a version that a replica turns out to lack.
+func (m *model) missed(t *rapid.T) {
+	part, tablet, r, be := m.replica(t)
+	p := m.parts[part.ID]
+	v := rapid.Int64Range(1, int64(len(p.log))+2).Draw(t, "version")
+	c := &ReportReplica{Event: ReplicaMissing, TabletID: tablet, BackendID: be.id, BootEpoch: be.boot, ReplicaID: r.id, Version: v}
+	if rapid.IntRange(0, 5).Draw(t, "of another replica") == 0 {
+		c.ReplicaID++
+		m.applyWant(t, c, doriserr.Conflict, false)
+		return
+	}
+	if v > 1 && v <= int64(len(p.log))+1 {
+		p.missing[missingKey(tablet, be.id, v)] = true
+	}
+	m.applyWant(t, c, 0, true)
+}
+
+func (m *model) addReplica(t *rapid.T) {
+	part, tablet := m.place(t)
+	be := m.backends[rapid.IntRange(0, modelBackends-1).Draw(t, "backend")]
+	c := &AddReplica{TabletID: tablet, BackendID: be.id}
+	has := slices.ContainsFunc(m.replicas[tablet], func(r *modelReplica) bool { return r.backend == be.id })
+	if has || be.drained {
+		m.applyWant(t, c, doriserr.Conflict, false)
+		return
+	}
+	p := m.parts[part.ID]
+	r := &modelReplica{backend: be.id, cloning: len(p.log) > 0}
+	for v := int64(2); v <= int64(len(p.log))+1; v++ {
+		p.missing[missingKey(tablet, be.id, v)] = true
+	}
+	r.id = m.applyWant(t, c, 0, true).ID
+	m.replicas[tablet] = append(m.replicas[tablet], r)
+}
+
+func (m *model) dropReplica(t *rapid.T) {
+	part, tablet, r, _ := m.replica(t)
+	p := m.parts[part.ID]
+	c := &DropReplica{TabletID: tablet, ReplicaID: r.id}
+	i := slices.Index(m.replicas[tablet], r)
+	old := m.replicas[tablet]
+	m.replicas[tablet] = slices.Delete(slices.Clone(old), i, i+1)
+	last := int64(len(p.log)) + 1
+	ok := len(old) > 1 && (r.cloning || m.quorum(tablet, func(b int64) bool { return p.gapFree(tablet, b, last) }))
+	for _, x := range m.txns {
+		for _, pc := range x.parts {
+			for _, tc := range pc.Tablets {
+				ok = ok && (r.cloning || x.state != txn.Precommitted || tc.TabletID != tablet || m.quorum(tablet, func(b int64) bool {
+					return slices.Contains(tc.Backends, b) && p.gapFree(tablet, b, last)
+				}))
+			}
+		}
+	}
+	if !ok {
+		m.replicas[tablet] = old
+		m.applyWant(t, c, doriserr.Blocked, false)
+		return
+	}
+	m.applyWant(t, c, 0, true)
+	for v := int64(2); v <= last; v++ {
+		delete(p.missing, missingKey(tablet, r.backend, v))
+	}
+	m.applyWant(t, c, 0, true) // a repeat
+	m.advance()
+}
+
+// loseRoot restarts a backend that lost one of its disks and has some of its
+// replicas left.
+func (m *model) loseRoot(t *rapid.T) {
+	be := m.backends[rapid.IntRange(modelOwners, modelBackends-1).Draw(t, "backend")]
+	i := slices.Index(m.backends, be)
+	be.roots++
+	c := &RegisterBackend{
+		UUID: fmt.Sprintf("be%d", i), Host: fmt.Sprintf("h%d", i), HeartbeatPort: 9050, LastBootEpoch: be.used,
+		Dirs: []BackendDir{{UUID: fmt.Sprint("root", be.roots)}}, AcceptLoss: []string{fmt.Sprint("root", be.roots-1)},
+	}
+	be.boot++
+	be.alive = true
+	type lost struct {
+		tablet int64
+		r      *modelReplica
+	}
+	var gone []lost
+	for _, table := range m.tables {
+		for _, part := range table.Partitions {
+			for _, tablet := range part.Tablets {
+				for _, r := range m.replicas[tablet.ID] {
+					if r.backend != be.id {
+						continue
+					}
+					if be.roots == 1 || rapid.Bool().Draw(t, "left") {
+						c.Replicas = append(c.Replicas, r.id)
+						continue
+					}
+					p := m.parts[part.ID]
+					r.cloning = len(p.log) > 0
+					for v := int64(2); v <= int64(len(p.log))+1; v++ {
+						p.missing[missingKey(tablet.ID, be.id, v)] = true
+					}
+					gone = append(gone, lost{tablet.ID, r})
+				}
+			}
+		}
+	}
+	m.applyWant(t, c, 0, true)
+	for _, l := range gone {
+		at, _ := m.s.replicaOf(l.tablet, be.id)
+		if at.replica.ID == l.r.id {
+			t.Fatalf("the lost replica %d of tablet %d is still there", l.r.id, l.tablet)
+		}
+		l.r.id = at.replica.ID
+	}
 	m.advance()
 }
 

@@ -49,6 +49,11 @@ type modelPartition struct {
 	missing map[string]bool
 }
 
+type modelReplica struct {
+	id, backend int64
+	cloning     bool
+}
+
 type modelBackend struct {
 	id      int64
 	boot    uint64
@@ -56,6 +61,8 @@ type modelBackend struct {
 	alive   bool
 	downAt  int64
 	drained bool
+	// roots counts the disks that it had, one at a time.
+	roots int
 }
 
 type model struct {
@@ -70,6 +77,7 @@ type model struct {
 	backends []*modelBackend
 	txns     []*modelTxn
 	parts    map[int64]*modelPartition
+	replicas map[int64][]*modelReplica // by tablet
 	begins   []*BeginTxn
 	nextReq  byte
 	finishes []finished
@@ -79,14 +87,17 @@ type model struct {
 
 const modelLabelMax = 6
 
+// modelOwners of the modelBackends coordinate loads.
+const modelOwners, modelBackends = 3, 5
+
 func newModel(t *rapid.T) *model {
-	m := &model{s: New(), parts: map[int64]*modelPartition{}}
+	m := &model{s: New(), parts: map[int64]*modelPartition{}, replicas: map[int64][]*modelReplica{}}
 	m.apply(t, &InitCluster{ClusterID: "c", MetaEpoch: 1})
 	m.apply(t, &SetConfig{Key: ConfigMaxRunningTxns, Value: "12"})
 	m.apply(t, &SetConfig{Key: ConfigLabelMax, Value: fmt.Sprint(modelLabelMax)})
 	m.db = m.apply(t, &CreateDatabase{Name: "d"}).ID
 	m.other = m.apply(t, &CreateDatabase{Name: "other"}).ID
-	for i := range 3 {
+	for i := range modelBackends {
 		res := m.apply(t, &RegisterBackend{UUID: fmt.Sprintf("be%d", i), Host: fmt.Sprintf("h%d", i), HeartbeatPort: 9050})
 		m.backends = append(m.backends, &modelBackend{id: res.ID, boot: 1, alive: true})
 	}
@@ -100,6 +111,11 @@ func newModel(t *rapid.T) *model {
 		m.tables = append(m.tables, made)
 		for _, p := range made.Partitions {
 			m.parts[p.ID] = &modelPartition{visible: 1, missing: map[string]bool{}}
+			for _, tablet := range p.Tablets {
+				for _, r := range tablet.Replicas {
+					m.replicas[tablet.ID] = append(m.replicas[tablet.ID], &modelReplica{id: r.ID, backend: r.BackendID})
+				}
+			}
 		}
 	}
 	return m
@@ -109,7 +125,7 @@ func (m *model) partition(name string) *Partition {
 	p := &Partition{Name: name}
 	for b := range 2 {
 		tablet := &Tablet{Bucket: b}
-		for _, be := range m.backends {
+		for _, be := range m.backends[:3] {
 			tablet.Replicas = append(tablet.Replicas, Replica{BackendID: be.id})
 		}
 		p.Tablets = append(p.Tablets, tablet)
@@ -240,7 +256,7 @@ func (m *model) ownerOf(t *rapid.T, x *modelTxn) (o txn.Owner, right bool) {
 		o.OwnerEpoch--
 		return o, false
 	case 1:
-		other := m.backends[(x.backend+1)%3]
+		other := m.backends[(x.backend+1)%modelOwners]
 		return txn.Owner{BackendID: other.id, BootEpoch: other.boot, OwnerEpoch: x.owner}, false
 	}
 	return o, o.BootEpoch == m.backends[x.backend].boot
@@ -341,18 +357,29 @@ func (m *model) majority(parts []txn.PartitionCommit) bool {
 	for _, pc := range parts {
 		p := m.parts[pc.PartitionID]
 		for _, tc := range pc.Tablets {
-			n := 0
-			for _, b := range tc.Backends {
-				if p.gapFree(tc.TabletID, b, int64(len(p.log))+1) {
-					n++
-				}
-			}
-			if n < 2 {
+			if !m.quorum(tc.TabletID, func(b int64) bool {
+				return slices.Contains(tc.Backends, b) && p.gapFree(tc.TabletID, b, int64(len(p.log))+1)
+			}) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// quorum is whether a majority of the replicas of a tablet that count is good.
+func (m *model) quorum(tablet int64, good func(backend int64) bool) bool {
+	n, of := 0, 0
+	for _, r := range m.replicas[tablet] {
+		if r.cloning {
+			continue
+		}
+		of++
+		if good(r.backend) {
+			n++
+		}
+	}
+	return n >= of/2+1
 }
 
 func (m *model) committed(x *modelTxn, parts []txn.PartitionCommit) {
@@ -364,9 +391,9 @@ func (m *model) committed(x *modelTxn, parts []txn.PartitionCommit) {
 		pc.Version = int64(len(p.log)) + 1
 		x.parts = append(x.parts, pc)
 		for _, tc := range pc.Tablets {
-			for _, b := range m.backends {
-				if !slices.Contains(tc.Backends, b.id) {
-					p.missing[missingKey(tc.TabletID, b.id, pc.Version)] = true
+			for _, r := range m.replicas[tc.TabletID] {
+				if !slices.Contains(tc.Backends, r.backend) {
+					p.missing[missingKey(tc.TabletID, r.backend, pc.Version)] = true
 				}
 			}
 		}
@@ -397,13 +424,9 @@ func (m *model) ready(x *modelTxn) bool {
 			return false
 		}
 		for _, tc := range pc.Tablets {
-			n := 0
-			for _, b := range tc.Backends {
-				if x.published[b] && p.gapFree(tc.TabletID, b, pc.Version) {
-					n++
-				}
-			}
-			if n < 2 {
+			if !m.quorum(tc.TabletID, func(b int64) bool {
+				return slices.Contains(tc.Backends, b) && x.published[b] && p.gapFree(tc.TabletID, b, pc.Version)
+			}) {
 				return false
 			}
 		}
@@ -488,9 +511,35 @@ func (m *model) checkVersions(t *rapid.T) {
 				t.Fatalf("partition %d: version %d is %s with visible version %d", id, i+2, x.state, p.visible)
 			}
 		}
+		for _, table := range m.tables {
+			for _, tablet := range m.s.Table(table.ID).Partitions {
+				m.checkReplicas(t, tablet)
+			}
+		}
 		list, complete := m.s.PublishList(id, p.visible)
 		if !complete || len(list) != len(p.log)-int(p.visible)+1 {
 			t.Fatalf("partition %d lists %d versions above the visible one, want %d", id, len(list), len(p.log)-int(p.visible)+1)
+		}
+	}
+}
+
+// checkReplicas compares a partition's replicas with the catalog and the rules.
+func (m *model) checkReplicas(t *rapid.T, part *Partition) {
+	p := m.parts[part.ID]
+	committed := int64(len(p.log)) + 1
+	for _, tablet := range part.Tablets {
+		want := m.replicas[tablet.ID]
+		if len(tablet.Replicas) != len(want) {
+			t.Fatalf("tablet %d has %d replicas, want %d", tablet.ID, len(tablet.Replicas), len(want))
+		}
+		for i, r := range tablet.Replicas {
+			if w := want[i]; r != (Replica{ID: w.id, BackendID: w.backend, Cloning: w.cloning}) {
+				t.Fatalf("tablet %d has replica %+v, want %+v", tablet.ID, r, w)
+			}
+			whole := m.s.GapFree(part.ID, tablet.ID, r.BackendID) >= committed
+			if whole != p.gapFree(tablet.ID, r.BackendID, committed) || r.Cloning && whole {
+				t.Fatalf("tablet %d on backend %d: whole %v, cloning %v", tablet.ID, r.BackendID, whole, r.Cloning)
+			}
 		}
 	}
 }
@@ -518,6 +567,11 @@ func TestModel(t *testing.T) {
 			"clean label":   m.cleanLabel,
 			"durable":       m.durable,
 			"repair":        m.repair,
+			"written":       m.written,
+			"missing":       m.missed,
+			"add replica":   m.addReplica,
+			"drop replica":  m.dropReplica,
+			"lose root":     m.loseRoot,
 			"reload":        m.reload,
 		})
 	})

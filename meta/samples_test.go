@@ -93,6 +93,11 @@ func samples() []Command {
 		&DropFrontend{ID: "nobody"},
 		&RegisterBackend{RequestID: id(16), UUID: "be2", Host: "be2.example", HeartbeatPort: 9050, WallMs: 18},
 		&DropBackend{ID: 10027, Force: true, WallMs: 19},
+		&RegisterBackend{RequestID: id(18), UUID: "be3", Host: "be3.example", HeartbeatPort: 9050, WALsReported: true, Replicas: []int64{7}, WallMs: 20},
+		&AddReplica{RequestID: id(19), TabletID: 10005, BackendID: 10028},
+		&ReportReplica{Event: ReplicaMissing, TabletID: 10005, BackendID: 10028, BootEpoch: 1, ReplicaID: 10029, Version: 2, WallMs: 21},
+		&AddReplica{RequestID: id(20), TabletID: 10007, BackendID: 10028},
+		&DropReplica{TabletID: 10007, ReplicaID: 10030, WallMs: 22},
 		&CreateDatabase{RequestID: id(17), Name: "d"},
 	}
 }

@@ -47,8 +47,9 @@ type tableName struct {
 type partitionPlace struct {
 	tableID int64
 	epoch   uint64
-	// holders are the backends of each tablet.
-	holders map[int64][]int64
+	// holders are the backends of each tablet, cloning those of its replicas
+	// that are Cloning.
+	holders, cloning map[int64][]int64
 }
 
 // firstID is the first id that Apply gives; the ids below are Doris' own.

@@ -60,6 +60,16 @@ func (s *State) GapFree(partitionID, tabletID, backendID int64) int64 {
 	return s.book.GapFree(partitionID, tabletID, backendID)
 }
 
+// LogBase is the version after which a partition's publish log begins: a BE that
+// is behind it needs a clone (rule 2).
+func (s *State) LogBase(partitionID int64) int64 { return s.book.LogBase(partitionID) }
+
+// FirstMissing is the first committed version that a replica lacks, 0 if it
+// lacks none.
+func (s *State) FirstMissing(partitionID, tabletID, backendID int64) int64 {
+	return s.book.Missing(partitionID, tabletID, backendID)
+}
+
 // Clock is the FSM's time in milliseconds.
 func (s *State) Clock() int64 { return s.book.Clock() }
 
@@ -107,6 +117,14 @@ func (p placement) Holders(partitionID, tabletID int64) ([]int64, bool) {
 	return h, ok
 }
 
+// Cloning implements txn.Placement.
+func (p placement) Cloning(partitionID, tabletID int64) []int64 {
+	if place := p.s.places[partitionID]; place != nil {
+		return place.cloning[tabletID]
+	}
+	return nil
+}
+
 // PartitionEpoch implements txn.CommitPlacement.
 func (p placement) PartitionEpoch(tableID, partitionID int64) (uint64, bool) {
 	place := p.s.places[partitionID]
@@ -129,7 +147,15 @@ func (s *State) place(t *Table) {
 	for _, p := range t.Partitions {
 		pp := &partitionPlace{tableID: t.ID, epoch: p.Epoch, holders: make(map[int64][]int64, len(p.Tablets))}
 		for _, tablet := range p.Tablets {
+			pp.holders[tablet.ID] = nil
 			for _, r := range tablet.Replicas {
+				if r.Cloning {
+					if pp.cloning == nil {
+						pp.cloning = map[int64][]int64{}
+					}
+					pp.cloning[tablet.ID] = append(pp.cloning[tablet.ID], r.BackendID)
+					continue
+				}
 				pp.holders[tablet.ID] = append(pp.holders[tablet.ID], r.BackendID)
 			}
 		}

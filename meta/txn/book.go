@@ -66,11 +66,14 @@ type Limits struct {
 	// TickGraceMs is how long a new leader's ticks must have run before
 	// anything expires.
 	TickGraceMs int64
+	// PublishLogMax is how many versions a partition's publish log keeps for
+	// backends that are not alive.
+	PublishLogMax int
 }
 
 // DefaultLimits are Doris' defaults.
 func DefaultLimits() Limits {
-	return Limits{MaxRunningPerDB: 10000, LabelKeepMs: 43200_000, LabelMax: 2000, LabelGraceMs: 180_000, TickGraceMs: 5000}
+	return Limits{MaxRunningPerDB: 10000, LabelKeepMs: 43200_000, LabelMax: 2000, LabelGraceMs: 180_000, TickGraceMs: 5000, PublishLogMax: 10000}
 }
 
 // NewBook is an empty Book whose first transaction id is 1.

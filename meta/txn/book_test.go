@@ -11,6 +11,7 @@ import (
 // and 2 on the same backends.
 type place struct {
 	backends []int64
+	cloning  []int64
 	epochs   map[int64]uint64
 	epoch    uint64
 }
@@ -19,6 +20,8 @@ func (p *place) Holders(partition, tablet int64) ([]int64, bool) {
 	_, ok := p.epochs[partition]
 	return p.backends, ok && (tablet == 1 || tablet == 2)
 }
+
+func (p *place) Cloning(int64, int64) []int64 { return p.cloning }
 
 func (p *place) PartitionEpoch(table, partition int64) (uint64, bool) {
 	e, ok := p.epochs[partition]

@@ -218,7 +218,7 @@ func (b *Book) giveVersions(t *Txn, place Placement) {
 		for j := range pc.Tablets {
 			tc := &pc.Tablets[j]
 			holders, _ := place.Holders(pc.PartitionID, tc.TabletID)
-			for _, h := range holders {
+			for _, h := range slices.Concat(holders, place.Cloning(pc.PartitionID, tc.TabletID)) {
 				if !holds(tc, h) {
 					p.addMissing(replica{tc.TabletID, h}, pc.Version)
 				}

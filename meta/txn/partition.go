@@ -16,9 +16,12 @@ type partition struct {
 	// holders are the backends with a replica of any tablet, sorted.
 	holders []int64
 	// durable is the version through which a holder has published durably.
+	// A holder whose version is below base needs a clone and holds up nothing.
 	durable map[int64]int64
 	// missing are the committed versions whose rowset a replica lacks,
-	// ascending. A replica without an entry is gap-free.
+	// ascending. A replica without an entry is gap-free. Of those that the log
+	// does not reach any more only the first is kept, and stands for all from
+	// there to base: a clone alone helps.
 	missing map[replica][]int64
 }
 
@@ -29,9 +32,11 @@ const FirstVersion = 1
 
 // Placement tells where the tablets are now.
 type Placement interface {
-	// Holders are the backends of a tablet's replicas; ok is false if the
-	// partition has no such tablet.
+	// Holders are the backends of the tablet's replicas that count for a
+	// majority; ok is false if the partition has no such tablet.
 	Holders(partitionID, tabletID int64) (backends []int64, ok bool)
+	// Cloning are those of the replicas that are filled from others.
+	Cloning(partitionID, tabletID int64) (backends []int64)
 }
 
 // AddPartition makes a partition known, at version 1, with the backends that
@@ -108,10 +113,29 @@ func (b *Book) PublishList(partitionID, after int64) (list []*Txn, complete bool
 	return list, after >= p.base
 }
 
-// Durable is the version through which a backend reported a partition durable.
+// Durable is the version after which the publish log has something for a
+// backend: what it reported durable, or where the log begins if that is later.
 func (b *Book) Durable(partitionID, backendID int64) int64 {
 	if p := b.parts[partitionID]; p != nil {
-		return max(p.durable[backendID], FirstVersion)
+		return max(p.durable[backendID], p.base)
+	}
+	return 0
+}
+
+// LogBase is the version after which the publish log begins.
+func (b *Book) LogBase(partitionID int64) int64 {
+	if p := b.parts[partitionID]; p != nil {
+		return p.base
+	}
+	return 0
+}
+
+// Missing is the first committed version that a replica lacks, 0 if none.
+func (b *Book) Missing(partitionID, tabletID, backendID int64) int64 {
+	if p := b.parts[partitionID]; p != nil {
+		if m := p.missing[replica{tabletID, backendID}]; len(m) > 0 {
+			return m[0]
+		}
 	}
 	return 0
 }
@@ -154,12 +178,26 @@ func (p *partition) dropMissing(r replica, gone func(version int64) bool) {
 	p.missing[r] = m
 }
 
-// trim drops what every holder has durably from the publish log.
-func (b *Book) trim(p *partition) {
+// keeps is the version through which all those holders for which it counts have
+// published durably: the log is kept for them from there on.
+func (p *partition) keeps(counts func(backend int64) bool) int64 {
 	through := p.visible
 	for _, h := range p.holders {
-		through = min(through, max(p.durable[h], FirstVersion))
+		if d := max(p.durable[h], FirstVersion); d >= p.base && counts(h) {
+			through = min(through, d)
+		}
 	}
+	return through
+}
+
+// trim drops what every holder has durably from the publish log, but for those
+// that need a clone anyway.
+func (b *Book) trim(p *partition) {
+	b.trimTo(p, p.keeps(func(int64) bool { return true }))
+}
+
+// trimTo drops the log through a version.
+func (b *Book) trimTo(p *partition, through int64) {
 	n := through - p.base
 	if n <= 0 {
 		return
@@ -168,6 +206,11 @@ func (b *Book) trim(p *partition) {
 		b.unpin(id)
 	}
 	p.log, p.base = p.log[n:], through
+	for r, m := range p.missing {
+		if first := m[0]; len(m) > 1 && m[1] <= p.base {
+			p.dropMissing(r, func(v int64) bool { return v != first && v <= p.base })
+		}
+	}
 }
 
 // unpin gives up one partition's claim on a transaction.

@@ -117,7 +117,7 @@ func (b *Book) ReportWritten(txnID, partitionID, tabletID, backendID int64, rows
 	}
 	pc := t.Partitions[i]
 	j := slices.IndexFunc(pc.Tablets, func(c TabletCommit) bool { return c.TabletID == tabletID })
-	if j < 0 || pc.Tablets[j].RowsetID != rowset || holds(&pc.Tablets[j], backendID) {
+	if j < 0 || pc.Tablets[j].RowsetID != rowset || holds(&pc.Tablets[j], backendID) || pc.Version <= p.base {
 		return nil
 	}
 	tc := pc.Tablets[j]
@@ -148,8 +148,14 @@ func (b *Book) ReportRepaired(partitionID, tabletID, backendID, through, wallMs 
 	if p == nil {
 		return
 	}
-	p.dropMissing(replica{tabletID, backendID}, func(v int64) bool { return v <= through })
-	for v := p.visible + 1; v <= min(through, p.committed); v++ {
+	through = min(through, p.committed)
+	r := replica{tabletID, backendID}
+	m := p.missing[r]
+	p.dropMissing(r, func(v int64) bool { return v <= through })
+	if len(m) > 0 && m[0] <= through && through < p.base {
+		p.addMissing(r, through+1)
+	}
+	for v := p.visible + 1; v <= through; v++ {
 		b.addHolder(b.at(p, v), partitionID, tabletID, backendID)
 	}
 	b.recheck(p, wallMs, place)
@@ -173,6 +179,14 @@ func (b *Book) addHolder(t *Txn, partitionID, tabletID, backendID int64) {
 		}
 	}
 	b.replace(t, &next)
+}
+
+// Recheck looks whether a partition's next version became ready by a change of
+// its replicas.
+func (b *Book) Recheck(partitionID, wallMs int64, place Placement) {
+	if p := b.parts[partitionID]; p != nil {
+		b.recheck(p, wallMs, place)
+	}
 }
 
 // recheck looks whether a partition's next version has become ready.

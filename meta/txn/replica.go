@@ -1,0 +1,127 @@
+package txn
+
+import (
+	"slices"
+
+	"dorisgo/doriserr"
+)
+
+// AddReplica makes a tablet's new replica known. cloning says that the tablet has
+// committed rows, which the replica lacks all.
+func (b *Book) AddReplica(partitionID, tabletID, backendID int64) (cloning bool) {
+	p := b.parts[partitionID]
+	if p == nil {
+		return false
+	}
+	if i, found := slices.BinarySearch(p.holders, backendID); !found {
+		p.holders = slices.Insert(slices.Clone(p.holders), i, backendID)
+	}
+	if p.committed == FirstVersion {
+		return false
+	}
+	m := make([]int64, 0, p.committed-p.base+1)
+	if p.base > FirstVersion {
+		m = append(m, FirstVersion+1)
+	}
+	for v := p.base + 1; v <= p.committed; v++ {
+		m = append(m, v)
+	}
+	p.missing[replica{tabletID, backendID}] = m
+	return true
+}
+
+// CheckDrop refuses (Blocked) to take a replica that counts for majorities away
+// unless a majority of those that stay holds every committed version, and every
+// PRECOMMITTED transaction has its majority among them (rule 10).
+func (b *Book) CheckDrop(partitionID, tabletID, backendID int64, place Placement) error {
+	p := b.parts[partitionID]
+	if p == nil {
+		return nil
+	}
+	holders, _ := place.Holders(partitionID, tabletID)
+	if !slices.Contains(holders, backendID) {
+		return nil
+	}
+	left := slices.DeleteFunc(slices.Clone(holders), func(h int64) bool { return h == backendID })
+	need, whole := len(left)/2+1, 0
+	for _, h := range left {
+		if p.gapFreeThrough(replica{tabletID, h}, p.committed) {
+			whole++
+		}
+	}
+	if whole < need {
+		return doriserr.New(doriserr.Blocked, "tablet %d would have %d whole replicas of %d without that of backend %d", tabletID, whole, len(left), backendID)
+	}
+	for id := range b.undecided {
+		t := b.txns[id]
+		if t.State != Precommitted {
+			continue
+		}
+		for i := range t.Partitions {
+			for j := range t.Partitions[i].Tablets {
+				tc := &t.Partitions[i].Tablets[j]
+				if tc.TabletID != tabletID {
+					continue
+				}
+				n := 0
+				for _, h := range left {
+					if holds(tc, h) && p.gapFreeThrough(replica{tabletID, h}, p.committed) {
+						n++
+					}
+				}
+				if n < need {
+					return doriserr.New(doriserr.Blocked, "transaction [%d] is pre-committed and needs the replica of tablet %d on backend %d", t.ID, tabletID, backendID)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// ForgetDurable takes back what a backend reported durable: it lost a disk.
+func (b *Book) ForgetDurable(partitionID, backendID int64) {
+	if p := b.parts[partitionID]; p != nil {
+		delete(p.durable, backendID)
+	}
+}
+
+// DropReplica forgets a replica; place is without it. last says that the backend
+// has no other tablet of the partition.
+func (b *Book) DropReplica(partitionID, tabletID, backendID int64, last bool, wallMs int64, place Placement) {
+	p := b.parts[partitionID]
+	if p == nil {
+		return
+	}
+	delete(p.missing, replica{tabletID, backendID})
+	if last {
+		p.holders = slices.DeleteFunc(slices.Clone(p.holders), func(h int64) bool { return h == backendID })
+		delete(p.durable, backendID)
+		b.trim(p)
+	}
+	b.recheck(p, wallMs, place)
+}
+
+// TrimLagging keeps the publish logs bounded: holders that hold up one that is
+// longer than its limit need a clone from then on, those that are not alive at
+// once, the others when it has grown four times as long (rule 2). tablets are
+// those of a partition with a replica on a backend.
+func (b *Book) TrimLagging(lim *Limits, alive func(backend int64) bool, tablets func(partition, backend int64) []int64) {
+	for id, p := range b.parts {
+		n := len(p.log)
+		if n <= lim.PublishLogMax {
+			continue
+		}
+		lags := func(h int64) bool { return !alive(h) || n > 4*lim.PublishLogMax && p.durable[h] < p.visible }
+		through := p.keeps(func(h int64) bool { return !lags(h) })
+		for _, h := range p.holders {
+			d := max(p.durable[h], FirstVersion)
+			if d < p.base || d >= through {
+				continue
+			}
+			for _, t := range tablets(id, h) {
+				p.addMissing(replica{t, h}, d+1)
+			}
+		}
+		b.trimTo(p, through)
+	}
+}
