@@ -356,6 +356,9 @@ func (n *Node) close() error {
 		errs = append(errs, n.http.Close())
 	}
 	n.wg.Wait()
+	if n.sink != nil {
+		n.sink.Close()
+	}
 	if err := n.idle(); err != nil {
 		// What they use stays open: the process ends with it.
 		return errors.Join(append(errs, err)...)

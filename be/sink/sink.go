@@ -62,13 +62,18 @@ type Sink struct {
 	// VisibleWait is how long a commit waits for VISIBLE before it is reported
 	// as committed.
 	VisibleWait time.Duration
+	late        *lateness
 }
 
 // New returns the sink of one life of a BE.
 func New(id Identity, leader Leader, writer Writer, log *slog.Logger) *Sink {
 	return &Sink{id: id, leader: leader, writer: writer, log: log, random: rand.Reader, streams: semaphore.NewWeighted(streamBytes),
-		builds: semaphore.NewWeighted(int64(max(1, runtime.GOMAXPROCS(0)-1))), VisibleWait: 60 * time.Second}
+		builds: semaphore.NewWeighted(int64(max(1, runtime.GOMAXPROCS(0)-1))), VisibleWait: 60 * time.Second, late: newLateness()}
 }
+
+// Close ends the writes that go on although their loads do not wait for them.
+// Every Write fails then.
+func (s *Sink) Close() { s.late.close() }
 
 func (s *Sink) owner(epoch uint64) *fepb.Owner {
 	return &fepb.Owner{BackendId: s.id.BackendID, BootEpoch: s.id.BootEpoch, OwnerEpoch: epoch}

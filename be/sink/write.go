@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
-	"sync"
 
 	"dorisgo/block"
 	"dorisgo/doriserr"
@@ -18,9 +17,9 @@ import (
 	"dorisgo/storage/rowset"
 )
 
-// Write builds the rowsets of rows and stores them on every replica: it waits
-// for all of them, since a replica that is left behind has a hole, and succeeds
-// if a majority of each tablet's replicas has them durably. An error is
+// Write builds the rowsets of rows and stores them on every replica: it succeeds
+// if a majority of each tablet's replicas has them durably, and waits a little
+// for the others, since a replica that is left behind has a hole. An error is
 // definite, never Unknown: without a commit nothing of it can become visible.
 // replay says that the rows were acknowledged earlier.
 func (s *Sink) Write(ctx context.Context, tx Txn, t *meta.Table, rows *block.Block, replay bool) (*Written, error) {
@@ -101,40 +100,10 @@ func (w *write) partID(tablet int64) (rowset.ID, error) {
 	return id, nil
 }
 
-// send gives every backend its rowsets, all at once, and waits for all of them.
-func (w *write) send(ctx context.Context, built []builtRowset) {
-	rowsets := map[int64][]*bepb.Rowset{}
-	for i := range built {
-		for _, r := range built[i].tablet.Replicas {
-			if w.failed[r.BackendID] == nil {
-				rowsets[r.BackendID] = append(rowsets[r.BackendID], built[i].rowset)
-			}
-		}
-	}
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	for backend, list := range rowsets {
-		wg.Go(func() {
-			err := w.s.writer.WriteRowsets(ctx, backend, &bepb.WriteRowsetsRequest{
-				TxnId: w.tx.ID, OwnerEpoch: w.tx.OwnerEpoch, TableId: w.t.ID, SchemaVersion: w.t.SchemaVersion,
-				Columns: w.columns, Rowsets: list, Replay: w.replay,
-			})
-			if err != nil {
-				mu.Lock()
-				w.failed[backend] = err
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// note records a rowset for the commit; it is an error if fewer than a majority
-// of its tablet's replicas have all of the transaction.
-func (w *write) note(b *builtRowset) error {
+// tabletWrite adds a rowset to what its tablet got.
+func (w *write) tabletWrite(b *builtRowset) *tabletWrite {
 	tw := w.tablets[b.tablet.ID]
-	first := tw == nil
-	if first {
+	if tw == nil {
 		tw = &tabletWrite{id: rowset.ID(b.rowset.Id), partition: b.rowset.PartitionId}
 		tw.TabletId, tw.RowsetId, tw.Checksum = b.tablet.ID, b.rowset.Id, b.rowset.Checksum
 		w.tablets[b.tablet.ID] = tw
@@ -142,23 +111,7 @@ func (w *write) note(b *builtRowset) error {
 	tw.Rows += b.rowset.Rows
 	tw.Parts++
 	tw.sums = binary.LittleEndian.AppendUint32(tw.sums, b.rowset.Checksum)
-	var cause error
-	for _, r := range b.tablet.Replicas {
-		switch err := w.failed[r.BackendID]; {
-		case err == nil && first:
-			tw.Backends = append(tw.Backends, r.BackendID)
-		case err != nil:
-			cause = fmt.Errorf("backend %d: %w", r.BackendID, err)
-			tw.Backends = slices.DeleteFunc(tw.Backends, func(id int64) bool { return id == r.BackendID })
-		}
-	}
-	if len(tw.Backends) < len(b.tablet.Replicas)/2+1 {
-		return notWritten(tw.TabletId, len(tw.Backends), len(b.tablet.Replicas), cause)
-	}
-	if cause != nil {
-		w.s.log.Warn("a replica was not written", "txn_id", w.tx.ID, "tablet_id", tw.TabletId, "err", cause)
-	}
-	return nil
+	return tw
 }
 
 func notWritten(tablet int64, written, replicas int, cause error) error {
