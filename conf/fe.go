@@ -58,6 +58,16 @@ type FE struct {
 	MaxBuckets   Int `key:"max_bucket_num_per_partition" default:"768" range:"1..65536" mutable:"true" doc:"buckets that a partition may have"`
 	TrashSeconds Int `key:"catalog_trash_expire_second" default:"86400" range:"0..2147483647" mutable:"true" doc:"how long dropped databases, tables and partitions can be recovered, in seconds"`
 
+	_ struct{} `section:"Replicas"`
+
+	RepairDelay      Int  `key:"tablet_repair_delay_factor_second" default:"60" range:"1..86400" mutable:"true" doc:"how long a backend may be away before its replicas are made anew on others, in seconds"`
+	CloneSlots       Int  `key:"schedule_slot_num_per_hdd_path" default:"4" range:"1..100" mutable:"true" doc:"replicas that are copied to a backend, or from one, at a time"`
+	MaxBalancing     Int  `key:"max_balancing_tablets" default:"100" range:"1..100000" mutable:"true" doc:"tablets that are moved to even out the backends at a time"`
+	HighWatermark    Int  `key:"storage_high_watermark_usage_percent" default:"85" range:"1..100" mutable:"true" doc:"share of a backend's disks above which it gets no further replicas, in percent"`
+	DisableScheduler Bool `key:"disable_tablet_scheduler" default:"false" mutable:"true" doc:"neither repair nor move replicas"`
+	DisableBalance   Bool `key:"disable_balance" default:"false" mutable:"true" doc:"do not move replicas to even out the backends"`
+	PublishLog       Int  `key:"publish_log_max_versions_per_partition" default:"10000" range:"100..10000000" mutable:"true" doc:"versions of a partition that are kept for a backend that is away; when it comes back after more of them its replicas are copied from others"`
+
 	_ struct{} `section:"Logs"`
 
 	LogLevel  Text `key:"sys_log_level" default:"INFO" choices:"DEBUG,INFO,WARN,ERROR,FATAL" mutable:"true" doc:"lowest level that is logged"`

@@ -16,6 +16,11 @@ var (
 	appliedDesc     = prometheus.NewDesc("dorisgo_fe_applied_index", "Index of the last command applied.", nil, nil)
 	aliveDesc       = prometheus.NewDesc("doris_fe_backend_alive", "1 for each backend that is alive.", []string{"backend_id", "host"}, nil)
 	committedDesc   = prometheus.NewDesc("dorisgo_fe_committed_txns", "Transactions that wait to become visible.", nil, nil)
+	unhealthyDesc   = prometheus.NewDesc("dorisgo_fe_unhealthy_tablets", "Tablets that have fewer whole replicas than they should.", nil, nil)
+	cloningDesc     = prometheus.NewDesc("dorisgo_fe_running_clones", "Replicas that are being filled from others.", nil, nil)
+	clonesDesc      = prometheus.NewDesc("dorisgo_fe_clones_total", "Clones that ended, by result.", []string{"result"}, nil)
+	cloneBytesDesc  = prometheus.NewDesc("dorisgo_fe_clone_bytes_total", "Bytes that clones fetched.", nil, nil)
+	replicasDesc    = prometheus.NewDesc("dorisgo_fe_replica_changes_total", "Replicas that were added and dropped.", []string{"change"}, nil)
 	undecidedDesc   = prometheus.NewDesc("dorisgo_fe_undecided_txns", "Transactions that are not decided.", nil, nil)
 )
 
@@ -39,6 +44,17 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(connectionsDesc, float64(c.n.MySQL.Connections()))
 	gauge(leaderDesc, number(c.n.Raft.IsLeader()))
 	gauge(appliedDesc, float64(c.n.Raft.AppliedIndex()))
+	s := c.n.sched.Stats()
+	gauge(unhealthyDesc, float64(s.Unhealthy))
+	gauge(cloningDesc, float64(s.Running))
+	counter := func(d *prometheus.Desc, v int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	counter(clonesDesc, s.Cloned, "success")
+	counter(clonesDesc, s.Failed, "failure")
+	counter(cloneBytesDesc, s.Bytes)
+	counter(replicasDesc, s.Added, "added")
+	counter(replicasDesc, s.Dropped, "dropped")
 	c.n.Raft.View(func(st *meta.State) {
 		for _, b := range st.Backends() {
 			gauge(aliveDesc, number(b.Alive), fmtID(b.ID), b.Host)

@@ -22,6 +22,7 @@ import (
 	"dorisgo/router"
 	"dorisgo/rpc/fepb"
 	"dorisgo/rpc/peer"
+	"dorisgo/tabletsched"
 	"dorisgo/txnmgr"
 )
 
@@ -51,6 +52,10 @@ type Config struct {
 	// ClusterConfig are configured keys that the whole cluster shares; the
 	// leader puts them into the log (docs/configuration.md).
 	ClusterConfig map[string]string
+	// Scheduler gives the bounds of repairs; nil means the defaults.
+	Scheduler func() tabletsched.Limits
+	// LookEvery is the pause between looks at the replicas, 1 s by default.
+	LookEvery time.Duration
 	// Heartbeat is the pause between looks at heartbeats, DeadAfter the
 	// silence after which a BE counts as dead.
 	Heartbeat, DeadAfter time.Duration
@@ -68,6 +73,7 @@ type Node struct {
 	Backends *backends.Backends
 
 	txns    *txnmgr.Manager
+	sched   *tabletsched.Scheduler
 	rpc     *ferpc.Server
 	grpc    *grpc.Server
 	http    *http.Server
@@ -118,6 +124,7 @@ func (n *Node) wire() {
 	n.Backends = backends.New(cfg.Pool)
 	n.txns = txnmgr.New(txnmgr.Config{Node: n.Raft, Orders: n.Backends, Logger: n.log})
 	n.rpc = ferpc.New(n.Raft, n.txns, n.log)
+	n.sched = tabletsched.New(tabletsched.Config{Node: n.Raft, Orders: n.Backends, Logger: n.log, Limits: cfg.Scheduler, Usage: n.usage, Every: cfg.LookEvery})
 	n.grpc = peer.NewServer(cfg.Token)
 	fepb.RegisterFrontendServer(n.grpc, n.rpc)
 	n.changer = &changer{node: n.Raft, leader: peer.NewLeader(cfg.Pool, nil), server: &leaderHint{n.Raft}}
@@ -138,6 +145,15 @@ func (n *Node) beatTimes() map[int64]time.Time {
 	return out
 }
 
+// usage is what the backends told of their disks.
+func (n *Node) usage() map[int64]tabletsched.Usage {
+	out := map[int64]tabletsched.Usage{}
+	for id, b := range n.rpc.Beats() {
+		out[id] = tabletsched.Usage{Used: b.TotalByte - b.AvailBytes, Total: b.TotalByte}
+	}
+	return out
+}
+
 // duties runs what only the leader does, term after term.
 func (n *Node) duties() {
 	for {
@@ -149,6 +165,7 @@ func (n *Node) duties() {
 			var wg sync.WaitGroup
 			wg.Go(func() { n.txns.Lead(term.Ctx, term.Term) })
 			wg.Go(func() { n.watchBackends(term.Ctx) })
+			wg.Go(func() { n.sched.Lead(term.Ctx, term.Term) })
 			wg.Go(func() { n.shareConfig(term.Ctx) })
 			wg.Wait()
 		}

@@ -145,6 +145,27 @@ func (s *State) Erased(partitionID int64) bool {
 	return s.metaEpoch <= 1 && partitionID >= firstID && partitionID < s.nextID && s.places[partitionID] == nil
 }
 
+// ReplicaGone reports whether a replica's id was given out and its tablet, which
+// is there, has no such replica any more. Like Erased it does not know after a
+// restore of the metadata.
+func (s *State) ReplicaGone(partitionID, tabletID, replicaID int64) bool {
+	t := s.PartitionTable(partitionID)
+	if s.metaEpoch > 1 || replicaID < firstID || replicaID >= s.nextID || t == nil {
+		return false
+	}
+	for _, p := range t.Partitions {
+		if p.ID != partitionID {
+			continue
+		}
+		for _, tablet := range p.Tablets {
+			if tablet.ID == tabletID {
+				return !slices.ContainsFunc(tablet.Replicas, func(r Replica) bool { return r.ID == replicaID })
+			}
+		}
+	}
+	return false
+}
+
 // Backend is a BE by id, nil if there is none.
 func (s *State) Backend(id int64) *Backend { return s.backends[id] }
 

@@ -64,6 +64,12 @@ func (s *State) GapFree(partitionID, tabletID, backendID int64) int64 {
 // is behind it needs a clone (rule 2).
 func (s *State) LogBase(partitionID int64) int64 { return s.book.LogBase(partitionID) }
 
+// BehindLog reports whether a BE is not known to have what a partition's publish
+// log does not reach any more.
+func (s *State) BehindLog(partitionID, backendID int64) bool {
+	return s.book.Behind(partitionID, backendID)
+}
+
 // FirstMissing is the first committed version that a replica lacks, 0 if it
 // lacks none.
 func (s *State) FirstMissing(partitionID, tabletID, backendID int64) int64 {
@@ -100,6 +106,9 @@ func (s *State) NextDeadline() (ms int64, ok bool) {
 	}
 	return ms, ok
 }
+
+// ReplicasOn counts the replicas on a BE, those of recycled tables included.
+func (s *State) ReplicasOn(backendID int64) int { return s.replicasOn(backendID) }
 
 // NextTxnID is the id that the next transaction gets.
 func (s *State) NextTxnID() int64 { return s.book.NextID() }

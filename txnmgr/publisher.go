@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"dorisgo/doriserr"
 	"dorisgo/meta"
 	"dorisgo/meta/txn"
 	"dorisgo/rpc/bepb"
@@ -159,7 +160,7 @@ func (p *publisher) next() *order {
 			}
 		}
 	})
-	if o.request == nil || len(o.request.Versions) == 0 {
+	if o.request == nil || len(o.request.Versions) == 0 && len(o.request.Bases) == 0 {
 		return nil
 	}
 	return o
@@ -182,16 +183,26 @@ func (p *publisher) collect(s *meta.State, partition int64, o *order) (whole boo
 	if i < 0 {
 		return true
 	}
-	mine := map[int64]bool{}
+	mine := map[int64]meta.Replica{}
 	for _, tablet := range t.Partitions[i].Tablets {
 		for _, r := range tablet.Replicas {
 			if r.BackendID == p.backendID {
-				mine[tablet.ID] = true
+				mine[tablet.ID] = r
 			}
 		}
 	}
 	if len(mine) == 0 {
 		return true
+	}
+	if have, ok := p.through[partition]; ok && have < s.LogBase(partition) || !ok && s.BehindLog(partition, p.backendID) {
+		base := &bepb.PartitionBase{PartitionId: partition, Base: s.LogBase(partition)}
+		for _, tablet := range t.Partitions[i].Tablets {
+			if r, ok := mine[tablet.ID]; ok {
+				base.Replicas = append(base.Replicas, &bepb.TabletReplica{TabletId: tablet.ID, ReplicaId: r.ID, FromClone: r.Cloning})
+			}
+		}
+		o.request.Bases = append(o.request.Bases, base)
+		o.last[partition] = base.Base
 	}
 	after := s.DurableThrough(partition, p.backendID)
 	if v, ok := s.PartitionVersion(partition); ok {
@@ -212,8 +223,9 @@ func (p *publisher) collect(s *meta.State, partition int64, o *order) (whole boo
 			}
 			v := &bepb.PublishVersion{TxnId: tx.ID, PartitionId: partition, Version: pc.Version}
 			for k := range pc.Tablets {
-				if tc := &pc.Tablets[k]; mine[tc.TabletID] {
-					v.Tablets = append(v.Tablets, &bepb.PublishTablet{TabletId: tc.TabletID, RowsetId: tc.RowsetID[:], Parts: tc.Parts})
+				tc := &pc.Tablets[k]
+				if r, ok := mine[tc.TabletID]; ok {
+					v.Tablets = append(v.Tablets, &bepb.PublishTablet{TabletId: tc.TabletID, RowsetId: tc.RowsetID[:], Parts: tc.Parts, ReplicaId: r.ID, FromClone: r.Cloning})
 				}
 			}
 			o.request.Versions = append(o.request.Versions, v)
@@ -248,11 +260,59 @@ func (p *publisher) send(ctx context.Context, o *order) error {
 		}
 	}
 	p.mu.Unlock()
+	if err := p.reportReplicas(ctx, o, reply); err != nil {
+		return err
+	}
 	if err := p.report(ctx, reply.DoneTxnIds); err != nil {
 		return err
 	}
 	for id, why := range reply.Failed {
 		return &publishError{txnID: id, why: why}
+	}
+	return nil
+}
+
+// reportReplicas tells the log, before it hears that the BE published, which
+// replicas lack what they were believed to hold, and which hold what was written
+// after the commit.
+func (p *publisher) reportReplicas(ctx context.Context, o *order, reply *bepb.PublishReply) error {
+	hole := map[int64]int64{}
+	for _, h := range reply.Holes {
+		hole[h.TabletId] = h.Version
+	}
+	done := map[int64]bool{}
+	for _, id := range reply.DoneTxnIds {
+		done[id] = true
+	}
+	var events []*meta.ReportReplica
+	p.m.cfg.Node.View(func(s *meta.State) {
+		for _, h := range reply.Holes {
+			if m := s.FirstMissing(h.PartitionId, h.TabletId, p.backendID); m == 0 || m > h.Version {
+				events = append(events, &meta.ReportReplica{Event: meta.ReplicaMissing, TabletID: h.TabletId, ReplicaID: h.ReplicaId, Version: h.Version})
+			}
+		}
+		for _, v := range o.request.Versions {
+			t := s.Txn(v.TxnId)
+			if !done[v.TxnId] || t == nil {
+				continue
+			}
+			for _, tablet := range v.Tablets {
+				if h := hole[tablet.TabletId]; h != 0 && h <= v.Version {
+					continue
+				}
+				if !t.Holds(v.PartitionId, tablet.TabletId, p.backendID) && !tablet.FromClone {
+					events = append(events, &meta.ReportReplica{
+						Event: meta.ReplicaWritten, TabletID: tablet.TabletId, ReplicaID: tablet.ReplicaId, TxnID: v.TxnId, RowsetID: [16]byte(tablet.RowsetId),
+					})
+				}
+			}
+		}
+	})
+	for _, e := range events {
+		e.BackendID, e.BootEpoch = p.backendID, o.backend.BootEpoch
+		if _, err := p.m.cfg.Node.Propose(ctx, e); err != nil && !doriserr.Is(err, doriserr.Conflict) {
+			return err
+		}
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ import (
 	"dorisgo/meta"
 	"dorisgo/raftfsm"
 	"dorisgo/rpc/peer"
+	"dorisgo/tabletsched"
 )
 
 func feCommand() *cobra.Command {
@@ -114,7 +115,7 @@ func runFE(cmd *cobra.Command, file string, sets []string) (err error) {
 	rc.SnapshotEntries = uint64(c.Snapshot.Get())
 	cfg := fe.Config{
 		Raft: rc, RaftAddr: raftAddr, Host: host, RPC: rpcL, RPCPort: tcpPort(rpcL), MySQL: mysqlL, HTTP: httpL, Pool: pool, Token: c.ClusterToken.Get(),
-		Version: version.Version, Logger: log, Protocol: protocol(c, log), Settings: feSettings{c}, Audit: auditor, Limits: limits(c), ClusterConfig: clusterConfig(c),
+		Version: version.Version, Logger: log, Protocol: protocol(c, log), Settings: feSettings{c}, Audit: auditor, Limits: limits(c), ClusterConfig: clusterConfig(c), Scheduler: schedulerLimits(c),
 		Heartbeat: c.Heartbeat.Seconds(), DeadAfter: time.Duration(c.Heartbeat.Get()*c.HeartbeatTry.Get())*time.Second + 2*time.Second, NewHTTP: feHTTP(c, log),
 	}
 	n, err := fe.Start(ctx, cfg)
@@ -143,10 +144,20 @@ func limits(c *conf.FE) func() exec.Limits {
 	}
 }
 
+func schedulerLimits(c *conf.FE) func() tabletsched.Limits {
+	return func() tabletsched.Limits {
+		l := tabletsched.DefaultLimits()
+		l.RepairDelayMs, l.SlotsPerBackend, l.MaxBalancing = c.RepairDelay.Get()*1000, c.CloneSlots.Int(), c.MaxBalancing.Int()
+		l.HighWatermark, l.DisableRepair, l.DisableBalance = c.HighWatermark.Int(), c.DisableScheduler.Get(), c.DisableBalance.Get()
+		return l
+	}
+}
+
 // clusterKeys are the keys that the rules of the metadata read: every frontend
 // must see the same value, so they go through the log.
 var clusterKeys = []string{
 	meta.ConfigMaxRunningTxns, meta.ConfigLabelKeepS, meta.ConfigLabelMax, meta.ConfigDisableLoad, meta.ConfigTrashS, meta.ConfigAbortDownS, meta.ConfigPrecommitS,
+	meta.ConfigPublishLogMax,
 }
 
 // clusterConfig are the cluster-wide keys that this node's configuration sets.

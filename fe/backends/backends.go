@@ -174,6 +174,16 @@ func (b *Backends) Publish(ctx context.Context, be *meta.Backend, r *bepb.Publis
 	return reply, doriserr.FromStatus(err)
 }
 
+// CloneTablet orders a BE to fill a replica from another BE's.
+func (b *Backends) CloneTablet(ctx context.Context, be *meta.Backend, r *bepb.CloneTabletRequest) (*bepb.CloneTabletReply, error) {
+	c, err := b.client(be)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := c.CloneTablet(ctx, r)
+	return reply, doriserr.FromStatus(err)
+}
+
 // Close ends the load streams; loads that wait fail as LoadClient says.
 func (b *Backends) Close() {
 	b.mu.Lock()

@@ -117,7 +117,7 @@ func (s *Server) Register(ctx context.Context, r *fepb.RegisterRequest) (*fepb.R
 	res, err := s.node.Propose(ctx, &meta.RegisterBackend{
 		RequestID: requestID(r.RequestId), UUID: r.Uuid, Host: r.Host, HTTPPort: int(r.HttpPort), RPCPort: int(r.RpcPort),
 		HeartbeatPort: int(r.HeartbeatPort), Version: r.Version, Dirs: dirs, AcceptLoss: r.AcceptLoss,
-		LastBootEpoch: r.LastBootEpoch, WALsReported: true, WALs: r.Wals,
+		LastBootEpoch: r.LastBootEpoch, WALsReported: true, WALs: r.Wals, Replicas: replicaIDs(r.Replicas),
 	})
 	if err != nil {
 		return nil, s.fail(err)
@@ -129,6 +129,13 @@ func (s *Server) Register(ctx context.Context, r *fepb.RegisterRequest) (*fepb.R
 	s.txns.Registered(res.ID)
 	s.log.Info("backend registered", "backend_id", res.ID, "host", r.Host, "boot_epoch", res.BootEpoch)
 	return &fepb.RegisterReply{BackendId: res.ID, BootEpoch: res.BootEpoch, ClusterId: cluster, MetaEpoch: epoch}, nil
+}
+
+func replicaIDs(states []*fepb.ReplicaState) (ids []int64) {
+	for _, r := range states {
+		ids = append(ids, r.ReplicaId)
+	}
+	return ids
 }
 
 // Heartbeat implements fepb.FrontendServer.
@@ -163,6 +170,9 @@ func (s *Server) Heartbeat(ctx context.Context, r *fepb.HeartbeatRequest) (*fepb
 		if _, err := s.node.Propose(ctx, report); err != nil {
 			return nil, s.fail(err)
 		}
+	}
+	if err := s.reportHoles(ctx, be, r.Replicas); err != nil {
+		return nil, s.fail(err)
 	}
 	return &fepb.HeartbeatReply{CatalogIndex: index}, nil
 }

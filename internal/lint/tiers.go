@@ -6,7 +6,7 @@ var tiers = [][]string{
 	0: {"doriserr", "value", "conf", "clock", "rpc/metapb", "rpc/fepb", "rpc/bepb", "internal/version"},
 	1: {"meta", "block", "rpc/peer", "gossip"},
 	2: {"duck", "sql", "raftfsm", "groupcommit/wal"},
-	3: {"load", "groupcommit", "storage", "txnmgr", "router", "query"},
+	3: {"load", "groupcommit", "storage", "txnmgr", "tabletsched", "router", "query"},
 	// query/exec stands above storage, whose snapshots it pins and reads, and load,
 	// whose programs it makes.
 	4: {"query/exec"},

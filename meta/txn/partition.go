@@ -122,6 +122,13 @@ func (b *Book) Durable(partitionID, backendID int64) int64 {
 	return 0
 }
 
+// Behind reports whether a backend is not known to have what the publish log does
+// not reach any more.
+func (b *Book) Behind(partitionID, backendID int64) bool {
+	p := b.parts[partitionID]
+	return p != nil && max(p.durable[backendID], FirstVersion) < p.base
+}
+
 // LogBase is the version after which the publish log begins.
 func (b *Book) LogBase(partitionID int64) int64 {
 	if p := b.parts[partitionID]; p != nil {

@@ -100,6 +100,22 @@ func (t *Txn) HasWAL() bool {
 	return t.Group != nil && t.Group.Async && !t.Group.Released
 }
 
+// Holds reports whether a backend is known to have the transaction's rows in a
+// tablet of a partition; a tablet without rows has them everywhere.
+func (t *Txn) Holds(partitionID, tabletID, backendID int64) bool {
+	for i := range t.Partitions {
+		if t.Partitions[i].PartitionID != partitionID {
+			continue
+		}
+		for j := range t.Partitions[i].Tablets {
+			if tc := &t.Partitions[i].Tablets[j]; tc.TabletID == tabletID {
+				return holds(tc, backendID)
+			}
+		}
+	}
+	return true
+}
+
 // Version is the version that the transaction has in a partition, 0 if none.
 func (t *Txn) Version(partitionID int64) int64 {
 	for i := range t.Partitions {
