@@ -193,9 +193,12 @@ func (p *planner) view(part *meta.Partition, tablet *meta.Tablet) []replicaView 
 // tablet plans for one tablet; live says that its table was not dropped.
 func (p *planner) tablet(want int, part *meta.Partition, tablet *meta.Tablet, live bool) {
 	replicas := p.view(part, tablet)
-	staying, good, cloning := 0, 0, 0
+	staying, good, whole, cloning := 0, 0, 0, 0
 	for i := range replicas {
 		r := &replicas[i]
+		if r.whole && r.alive {
+			whole++
+		}
 		if !r.gone {
 			staying++
 			if r.whole && r.alive {
@@ -219,10 +222,9 @@ func (p *planner) tablet(want int, part *meta.Partition, tablet *meta.Tablet, li
 		return
 	}
 	switch {
-	case staying < want && cloning == 0:
-		p.add(tablet, replicas)
-	case good >= want && len(replicas) > want:
-		p.drop(want, tablet, replicas)
+	case staying < want && cloning == 0 && p.add(tablet, replicas):
+	case (good >= want || whole > want) && len(replicas) > want && cloning == 0: // a clone is there to take another's place
+		p.drop(tablet, replicas)
 	case len(replicas) > want:
 		p.dropUseless(tablet, replicas)
 	}
@@ -282,13 +284,16 @@ func (p *planner) clone(part *meta.Partition, tablet *meta.Tablet, r *replicaVie
 	p.from[source]++
 }
 
-// add plans one more replica on the backend that suits best.
-func (p *planner) add(tablet *meta.Tablet, replicas []replicaView) {
-	if b := p.target(replicas); b != 0 && p.to[b] < p.in.Limits.SlotsPerBackend {
+// add plans one more replica on the backend that suits best; it reports false if
+// none does.
+func (p *planner) add(tablet *meta.Tablet, replicas []replicaView) bool {
+	b := p.target(replicas)
+	if b != 0 && p.to[b] < p.in.Limits.SlotsPerBackend {
 		p.out.Adds = append(p.out.Adds, Add{tablet.ID, b})
 		p.count[b]++
 		p.to[b]++
 	}
+	return b != 0
 }
 
 // target is the backend with fewest replicas that could have one of the tablet,
@@ -313,25 +318,16 @@ func (p *planner) target(replicas []replicaView) int64 {
 	return best.ID
 }
 
-// drop plans to drop one replica of a tablet that has more whole ones than it
-// needs: that of a backend that is gone first, then one that is not whole, then
+// drop plans to drop one replica of a tablet that has as many whole ones as it
+// needs without it: that of a backend that is gone first, then one that is not whole, then
 // that of the backend with most replicas.
-func (p *planner) drop(want int, tablet *meta.Tablet, replicas []replicaView) {
-	left := 0
-	for i := range replicas {
-		if replicas[i].whole && replicas[i].alive && !replicas[i].gone {
-			left++
-		}
-	}
+func (p *planner) drop(tablet *meta.Tablet, replicas []replicaView) {
 	order := slices.Clone(replicas)
 	slices.SortStableFunc(order, func(a, b replicaView) int {
 		return cmp.Or(bools(b.gone, a.gone), bools(a.alive, b.alive), bools(a.whole, b.whole),
 			cmp.Compare(p.count[b.BackendID], p.count[a.BackendID]), cmp.Compare(b.ID, a.ID))
 	})
 	r := &order[0]
-	if r.whole && r.alive && !r.gone && left <= want {
-		return
-	}
 	p.out.Drops = append(p.out.Drops, Drop{tablet.ID, r.ID, r.BackendID})
 	p.count[r.BackendID]--
 }
