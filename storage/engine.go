@@ -113,8 +113,7 @@ func Open(ctx context.Context, opts Options) (e *Engine, err error) {
 			return e, fmt.Errorf("cannot recover storage root %s: %w", r.path, err)
 		}
 	}
-	e.settle()
-	return e, nil
+	return e, e.settle()
 }
 
 // Close makes publishes durable and closes the roots. Nothing may be running,

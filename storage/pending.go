@@ -33,6 +33,9 @@ type PendingRowset struct {
 // this BE has another replica of a tablet than the call names. Below the floor of free
 // space the call is refused with doriserr.ExceededLimit, and a tablet that has
 // Options.MaxVersions rowsets takes no more until it was compacted.
+//
+// A write may come after the publish that names its rowsets: what it brings to a
+// tablet with a hole is then published, in order, before the call returns.
 func (e *Engine) WritePending(ctx context.Context, txnID int64, ownerEpoch uint64, rowsets []PendingRowset) error {
 	return e.writePending(ctx, txnID, ownerEpoch, rowsets, false)
 }
@@ -44,7 +47,7 @@ func (e *Engine) WriteReplayed(ctx context.Context, txnID int64, ownerEpoch uint
 	return e.writePending(ctx, txnID, ownerEpoch, rowsets, true)
 }
 
-func (e *Engine) writePending(ctx context.Context, txnID int64, ownerEpoch uint64, rowsets []PendingRowset, reserve bool) (err error) {
+func (e *Engine) writePending(ctx context.Context, txnID int64, ownerEpoch uint64, rowsets []PendingRowset, reserve bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -56,6 +59,13 @@ func (e *Engine) writePending(ctx context.Context, txnID int64, ownerEpoch uint6
 	if err := e.findTablets(rowsets); err != nil {
 		return err
 	}
+	if err := e.storePending(ctx, txnID, ownerEpoch, rowsets, reserve); err != nil {
+		return err
+	}
+	return e.fillWritten(rowsets)
+}
+
+func (e *Engine) storePending(ctx context.Context, txnID int64, ownerEpoch uint64, rowsets []PendingRowset, reserve bool) (err error) {
 	tx := e.lockTxn(txnID)
 	defer e.unlockTxn(tx)
 	if ownerEpoch < tx.epoch {

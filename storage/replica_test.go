@@ -1,6 +1,7 @@
 package storage_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -215,4 +216,71 @@ func TestJump(t *testing.T) {
 			t.Errorf("jumped to %d, %d, %v", e.PublishedVersion(300), e.PublishedVersion(301), err)
 		}
 	})
+}
+
+// TestLateWrite: what comes after the publish that named it is published then,
+// in order, with all that waited for it.
+func TestLateWrite(t *testing.T) {
+	eachRoots(t, func(t *testing.T, fs vfs.FS, e *storage.Engine, restart func() *storage.Engine) {
+		load(t, e, 2, 2, rows(21, 2, 11, 1), rows(22, 2, 12, 2))
+		late3, late6 := many(31, 3, 11, 1000), []storage.PendingRowset{rows(61, 6, 11, 6), rows(62, 6, 11, 7)}
+		wantHoles(t, e, order(3, 3, late3), map[int64]int64{11: 3})
+		write(t, e, 4, rows(41, 4, 11, 4), rows(42, 4, 12, 4))
+		wantHoles(t, e, order(4, 4, rows(41, 4, 11, 4), rows(42, 4, 12, 4)), map[int64]int64{11: 3})
+		publish(t, e, order(5, 5))
+		write(t, e, 6, late6[0])
+		wantHoles(t, e, order(6, 6, late6...), map[int64]int64{11: 3})
+		write(t, e, 7, rows(71, 7, 11, 9))
+		wantHoles(t, e, order(7, 7, rows(71, 7, 11, 9)), map[int64]int64{11: 3})
+		e = restart()
+		write(t, e, 8, rows(81, 8, 11, 10)) // fills nothing
+		wantReplica(t, e, 11, 0, 3, 2)
+
+		write(t, e, 3, late3)
+		wantReplica(t, e, 11, 0, 6, 5)
+		wantPending(t, e, 6, 7, 8)
+		if got, err := read(t.Context(), fs, e, 11, 5); err != nil || len(got) != 202 || got[1] != 4 {
+			t.Errorf("%d rows, %v", len(got), err)
+		}
+		wantBehind(t, fs, e, 11, 6)
+		e = restart()
+		wantReplica(t, e, 11, 0, 6, 5)
+		write(t, e, 6, late6[1])
+		wantReplica(t, e, 11, 0, 0, 7)
+		wantPending(t, e, 8)
+		wantHoles(t, e, order(3, 3, late3), map[int64]int64{})
+		publish(t, e, order(8, 8, rows(81, 8, 11, 10)))
+		for range 2 {
+			if got, err := read(t.Context(), fs, e, 11, 8); err != nil || len(got) != 206 || got[5] != 10 {
+				t.Errorf("%d rows, %v", len(got), err)
+			}
+			wantRows(t, fs, e, 12, 8, 2, 4)
+			e = restart()
+		}
+	})
+}
+
+// TestLateWriteCannotFill: a late write fills no hole whose entries are gone, and
+// none that only a clone can fill.
+func TestLateWriteCannotFill(t *testing.T) {
+	fs := vfs.NewMem()
+	o := options(fs)
+	o.KeepEntries = 2
+	e := opened(t, o)
+	late := rows(21, 2, 11, 1)
+	wantHoles(t, e, order(2, 2, late), map[int64]int64{11: 2})
+	write(t, e, 3, ofReplica(0, true, rows(32, 3, 12, 1))...)
+	for v := int64(3); v < 9; v++ {
+		publish(t, e, order(v, v))
+	}
+	if err := errors.Join(e.SyncPublished(t.Context()), storage.TrimEntries(e)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, e, 2, late)
+	wantReplica(t, e, 11, 0, 2, 1)
+	wantReplica(t, e, 12, 0, 2, 1)
+	if err := e.DropLeft(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	wantPending(t, e)
 }
