@@ -9,9 +9,8 @@ import (
 	"dorisgo/storage/rowset"
 )
 
-// Abort removes what this BE holds of a transaction that is definitely aborted,
-// or that is visible and left rowsets of attempts which its commit did not
-// name. The removal need not be durable on return: what a crash brings back is
+// Abort removes what this BE holds of a transaction that is definitely aborted.
+// The removal need not be durable on return: what a crash brings back is
 // in PendingTxns again. A transaction of which nothing is held is no error.
 func (e *Engine) Abort(_ context.Context, txnID int64) error {
 	tx := e.lockTxn(txnID)

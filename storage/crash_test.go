@@ -197,15 +197,16 @@ func (p *picture) check(ctx context.Context, o storage.Options) (err error) {
 		}
 	}
 	for txn := max(durable, int64(1)); txn <= 10; txn++ {
-		err := e.Publish(ctx, order(txn+1, txn, crashRowsets(txn)...))
+		holes, err := e.Publish(ctx, order(txn+1, txn, crashRowsets(txn)...))
 		switch {
-		case err == nil:
-			last = max(last, txn)
-			continue
-		case txn <= last || !isMissing(err) && !isHole(err):
+		case err != nil:
 			return fmt.Errorf("publish of %d: %w", txn, err)
+		case len(holes) == 0:
+			last = max(last, txn)
+		case txn <= last:
+			return fmt.Errorf("publish of %d: holes %v", txn, holes)
 		case len(o.Roots) == 1 && slices.Contains(pending, txn):
-			return fmt.Errorf("transaction %d is there by half: %w", txn, err)
+			return fmt.Errorf("transaction %d is there by half: holes %v", txn, holes)
 		}
 	}
 	return checkRows(ctx, o.FS, e, max(last, published-1))

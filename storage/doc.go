@@ -23,6 +23,9 @@
 //   - A partition's versions are published without holes, each with an entry
 //     that says which tablets got which rowsets; the same version with other
 //     rowsets is a conflict (rules 1, 12; TestPublish).
+//   - Each tablet stands for itself: one that lacks a version has a hole there,
+//     publishes nothing above it and serves no read at or above it, and all
+//     others go on (rules 1, 2; TestHoles, TestModel).
 //   - A snapshot reads the same rows as long as it is open (rule 13; TestModel).
 //   - A file is durable before a record names it, is removed only after a
 //     durable decision, and an unknown one goes to the trash (rule 12;
@@ -32,6 +35,6 @@
 //   - After a failed fsync nothing is tried again: a root whose Pebble met one
 //     is out of service (rule 7; TestFaults).
 //
-// Start with Engine, then pending.go, publish.go, snapshot.go,
+// Start with Engine, then pending.go, replica.go, publish.go, snapshot.go,
 // flush.go and compact.go.
 package storage

@@ -30,6 +30,9 @@ type Engine struct {
 	partitions map[int64]*partition
 	tablets    map[int64]*tabletState
 	txns       map[int64]*txn
+	// removed are the replicas that were removed from this BE, by tablet: their
+	// tablets had rows here, whatever is here now.
+	removed map[int64]map[int64]struct{}
 
 	// dropMu is held shared while rowsets are committed to tablets, and alone
 	// while tablets become dropped.
@@ -45,9 +48,11 @@ type tabletState struct {
 	root *root
 
 	mu sync.Mutex // guards what follows
+	// tabletRecord changes only while the partition's lock and dropMu are held
+	// as well, or dropMu alone; its partition never does.
 	tabletRecord
 	graph tablet.Graph
-	// recorded says that the tablet's record is durable.
+	// recorded says that the tablet's record is in Pebble as it is here.
 	recorded bool
 	// inline and inlineBytes count the live inline rowsets.
 	inline      int
@@ -82,7 +87,8 @@ func Open(ctx context.Context, opts Options) (e *Engine, err error) {
 	e = &Engine{
 		opts: opts, fs: opts.FS, cache: pebble.NewCache(opts.CacheBytes),
 		partitions: map[int64]*partition{}, tablets: map[int64]*tabletState{}, txns: map[int64]*txn{},
-		flush: newWanted(), compact: newWanted(),
+		removed: map[int64]map[int64]struct{}{},
+		flush:   newWanted(), compact: newWanted(),
 	}
 	defer func() {
 		if err != nil {
@@ -107,8 +113,7 @@ func Open(ctx context.Context, opts Options) (e *Engine, err error) {
 			return e, fmt.Errorf("cannot recover storage root %s: %w", r.path, err)
 		}
 	}
-	e.settle()
-	return e, nil
+	return e, e.settle()
 }
 
 // Close makes publishes durable and closes the roots. Nothing may be running,
@@ -171,32 +176,6 @@ func (e *Engine) tablet(id int64) *tabletState {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.tablets[id]
-}
-
-// tabletFor finds a tablet, or makes it on the root that has the fewest. Its
-// record is written with the first rowset.
-func (e *Engine) tabletFor(id, partitionID int64) (*tabletState, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	t := e.tablets[id]
-	if t == nil {
-		var best *root
-		for _, r := range e.roots {
-			if r.err() == nil && (best == nil || r.tablets.Load() < best.tablets.Load()) {
-				best = r
-			}
-		}
-		if best == nil {
-			return nil, e.roots[0].err()
-		}
-		best.tablets.Add(1)
-		t = &tabletState{id: id, root: best, tabletRecord: tabletRecord{partitionID: partitionID, base: 1}}
-		e.tablets[id] = t
-	}
-	if t.partitionID != partitionID {
-		return nil, conflict("tablet %d belongs to partition %d, not to partition %d", id, t.partitionID, partitionID)
-	}
-	return t, nil
 }
 
 // recount sets the counters that say when a flush is due; t.mu is held.

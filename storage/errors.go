@@ -6,19 +6,6 @@ import (
 	"dorisgo/doriserr"
 )
 
-// MissingError answers a publish that names a rowset which this BE does not
-// hold. It never counts as published (docs/protocol.md, rule 1).
-type MissingError struct {
-	PartitionID, Version, TabletID int64
-	RowsetID                       RowsetID
-}
-
-// Error says what is missing.
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("MISSING: rowset %s of tablet %d for version %d of partition %d is not on this backend",
-		e.RowsetID, e.TabletID, e.Version, e.PartitionID)
-}
-
 // HoleError answers a publish whose predecessor was not published here.
 type HoleError struct {
 	PartitionID, Version int64
@@ -44,6 +31,24 @@ func (e *NotYetError) Error() string {
 	return fmt.Sprintf("version %d of partition %d is not published on this backend yet, which has versions through %d",
 		e.Version, e.PartitionID, e.Have)
 }
+
+// BehindError answers a read at a version that a tablet lacks here, though its
+// partition is published through it: another replica may have it. Its kind is
+// doriserr.VersionGone.
+type BehindError struct {
+	TabletID, Version int64
+	// Hole is the first version that lacks.
+	Hole int64
+}
+
+// Error says what lacks.
+func (e *BehindError) Error() string {
+	return fmt.Sprintf("tablet %d cannot be read at version %d on this backend, which lacks its version %d: another replica must be read",
+		e.TabletID, e.Version, e.Hole)
+}
+
+// Unwrap makes it doriserr.VersionGone.
+func (e *BehindError) Unwrap() error { return doriserr.New(doriserr.VersionGone, "%s", e.Error()) }
 
 func conflict(format string, args ...any) error {
 	return doriserr.New(doriserr.Conflict, format, args...)

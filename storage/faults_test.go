@@ -108,7 +108,7 @@ func TestFaults(t *testing.T) {
 			t.Error("a write to the root was acknowledged after its failure")
 		}
 	}
-	if err := e.Publish(t.Context(), order(3, 2, rows(4, 2, 12, 4))); err == nil {
+	if _, err := e.Publish(t.Context(), order(3, 2, rows(4, 2, 12, 4))); err == nil {
 		t.Error("a publish was acknowledged by a partition with a failed root")
 	}
 	if err := e.SyncPublished(t.Context()); err == nil || e.DurableVersion(part) != 1 {

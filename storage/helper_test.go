@@ -143,15 +143,17 @@ func write(t testing.TB, e *storage.Engine, txn int64, rowsets ...storage.Pendin
 func order(version, txn int64, rowsets ...storage.PendingRowset) storage.Publish {
 	p := storage.Publish{PartitionID: part, Version: version, TxnID: txn}
 	for _, rs := range rowsets {
-		p.Tablets = append(p.Tablets, storage.PublishTablet{TabletID: rs.TabletID, RowsetID: rs.ID})
+		p.Tablets = append(p.Tablets, storage.PublishTablet{
+			TabletID: rs.TabletID, RowsetID: rs.ID, ReplicaID: rs.ReplicaID, FromClone: rs.FromClone,
+		})
 	}
 	return p
 }
 
 func publish(t testing.TB, e *storage.Engine, p storage.Publish) {
 	t.Helper()
-	if err := e.Publish(t.Context(), p); err != nil {
-		t.Fatal(err)
+	if holes, err := e.Publish(t.Context(), p); err != nil || len(holes) > 0 {
+		t.Fatalf("holes %v, %v", holes, err)
 	}
 }
 

@@ -55,6 +55,13 @@ func (m *model) must(err error) {
 	}
 }
 
+func (m *model) publish(p storage.Publish) {
+	m.t.Helper()
+	if holes, err := m.e.Publish(m.t.Context(), p); err != nil || len(holes) > 0 {
+		m.t.Fatalf("holes %v, %v", holes, err)
+	}
+}
+
 func (m *model) last() int64 { return int64(len(m.versions)) + 1 }
 
 // write gives a transaction its rowsets, in one call or, as a load that comes as
@@ -105,7 +112,7 @@ func (m *model) decide() {
 	}
 	rowsets = slices.DeleteFunc(rowsets, func(rs storage.PendingRowset) bool { return m.dropped[rs.TabletID] })
 	p := order(m.last()+1, txn, rowsets...)
-	m.must(m.e.Publish(m.t.Context(), p))
+	m.publish(p)
 	brought := map[int64][]int64{}
 	for _, rs := range rowsets {
 		brought[rs.TabletID] = append(brought[rs.TabletID], m.values[rs.ID]...)
@@ -117,7 +124,7 @@ func (m *model) decide() {
 func (m *model) again() {
 	if len(m.txns) > 0 && len(m.dropped) == 0 {
 		p := rapid.SampledFrom(m.txns).Draw(m.t, "publish")
-		if err := m.e.Publish(m.t.Context(), p); p.Version+keepEntries > m.last() || !doriserr.Is(err, doriserr.StaleEpoch) {
+		if _, err := m.e.Publish(m.t.Context(), p); p.Version+keepEntries > m.last() || !doriserr.Is(err, doriserr.StaleEpoch) {
 			m.must(err)
 		}
 	}
@@ -192,7 +199,7 @@ func (m *model) restart() {
 		}
 		for _, p := range m.txns[m.e.DurableVersion(part)-1:] {
 			p.Tablets = slices.DeleteFunc(slices.Clone(p.Tablets), func(t storage.PublishTablet) bool { return m.dropped[t.TabletID] })
-			m.must(m.e.Publish(m.t.Context(), p))
+			m.publish(p)
 		}
 		for _, txn := range m.e.PendingTxns() {
 			if m.pending[txn] == nil {

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -51,55 +50,49 @@ func newHome(r *root, base int64) *home {
 	return h
 }
 
-// findHomes makes the tablets of rowsets and the homes of their partitions. A
+// findTablets makes the tablets of rowsets and the homes of their partitions. A
 // home is there before the first rowset on its root, and durable with it: after
 // a crash all roots that could have rows of a version are asked for it.
-func (e *Engine) findHomes(rowsets []PendingRowset) error {
-	byPart := map[int64][]*root{}
+// doriserr.Conflict says that this BE has another replica of a tablet.
+func (e *Engine) findTablets(rowsets []PendingRowset) error {
+	byPart := map[int64][]TabletReplica{}
 	for i := range rowsets {
-		t, err := e.tabletFor(rowsets[i].TabletID, rowsets[i].PartitionID)
-		if err != nil {
-			return err
-		}
-		if roots := byPart[t.partitionID]; !slices.Contains(roots, t.root) {
-			byPart[t.partitionID] = append(roots, t.root)
-		}
+		rs := &rowsets[i]
+		byPart[rs.PartitionID] = append(byPart[rs.PartitionID], TabletReplica{rs.TabletID, rs.ReplicaID, rs.FromClone})
 	}
-	for id, roots := range byPart {
-		if err := e.partition(id).ensureHomes(roots); err != nil {
+	for id, replicas := range byPart {
+		if err := e.findIn(e.partition(id), replicas); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ensureHomes adds the homes that lack. Their records need no fsync of their
-// own: what is written to the root later becomes durable after them.
-func (p *partition) ensureHomes(roots []*root) error {
+func (e *Engine) findIn(p *partition, replicas []TabletReplica) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dropped {
 		return errDropped("partition", p.id)
 	}
-	for _, r := range roots {
-		if p.homes[r.index] != nil {
-			continue
+	for _, r := range replicas {
+		switch t := e.tablet(r.TabletID); {
+		case t == nil || t.isReplica(r.ReplicaID):
+		case t.isDropped():
+			return errDropped("tablet", r.TabletID)
+		default:
+			return conflict("this backend has another replica of tablet %d than %d", r.TabletID, r.ReplicaID)
 		}
-		h := newHome(r, p.published.Load())
-		b := r.db.NewBatch()
-		err := b.Set(key(keyPartition, p.id), h.encode(), nil)
-		if err == nil {
-			err = r.apply(b)
-		}
-		if err != nil {
-			return err
-		}
-		if err := b.Close(); err != nil {
-			return err
-		}
-		p.homes[r.index] = h
 	}
-	return nil
+	return e.place(p, replicas, false)
+}
+
+// throughOn is the version through which a root has the partition's entries,
+// or will have none if it has no part of it yet; p.mu is held.
+func (p *partition) throughOn(r *root) int64 {
+	if h := p.homes[r.index]; h != nil {
+		return h.through
+	}
+	return p.published.Load()
 }
 
 // homeRoot picks the root that keeps the entries of a partition without rows.

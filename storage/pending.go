@@ -15,6 +15,9 @@ import (
 // PendingRowset is a rowset to be written.
 type PendingRowset struct {
 	RowsetMeta
+	// ReplicaID and FromClone are those of TabletReplica.
+	ReplicaID int64
+	FromClone bool
 	// Data are the rows in the block codec, sorted by (key, ordinal); Bytes and
 	// Checksum are of them. They are not kept after the call.
 	Data []byte
@@ -26,9 +29,13 @@ type PendingRowset struct {
 //
 // A higher owner epoch discards what earlier owners wrote, and their later
 // calls are refused with doriserr.StaleEpoch (docs/protocol.md, rule 4). A
-// rowset that is already there is not written again. Below the floor of free
+// rowset that is already there is not written again. doriserr.Conflict says that
+// this BE has another replica of a tablet than the call names. Below the floor of free
 // space the call is refused with doriserr.ExceededLimit, and a tablet that has
 // Options.MaxVersions rowsets takes no more until it was compacted.
+//
+// A write may come after the publish that names its rowsets: what it brings to a
+// tablet with a hole is then published, in order, before the call returns.
 func (e *Engine) WritePending(ctx context.Context, txnID int64, ownerEpoch uint64, rowsets []PendingRowset) error {
 	return e.writePending(ctx, txnID, ownerEpoch, rowsets, false)
 }
@@ -40,7 +47,7 @@ func (e *Engine) WriteReplayed(ctx context.Context, txnID int64, ownerEpoch uint
 	return e.writePending(ctx, txnID, ownerEpoch, rowsets, true)
 }
 
-func (e *Engine) writePending(ctx context.Context, txnID int64, ownerEpoch uint64, rowsets []PendingRowset, reserve bool) (err error) {
+func (e *Engine) writePending(ctx context.Context, txnID int64, ownerEpoch uint64, rowsets []PendingRowset, reserve bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -49,9 +56,16 @@ func (e *Engine) writePending(ctx context.Context, txnID int64, ownerEpoch uint6
 			return err
 		}
 	}
-	if err := e.findHomes(rowsets); err != nil {
+	if err := e.findTablets(rowsets); err != nil {
 		return err
 	}
+	if err := e.storePending(ctx, txnID, ownerEpoch, rowsets, reserve); err != nil {
+		return err
+	}
+	return e.fillWritten(rowsets)
+}
+
+func (e *Engine) storePending(ctx context.Context, txnID int64, ownerEpoch uint64, rowsets []PendingRowset, reserve bool) (err error) {
 	tx := e.lockTxn(txnID)
 	defer e.unlockTxn(tx)
 	if ownerEpoch < tx.epoch {
@@ -119,9 +133,9 @@ func (w *pendingWrite) part(r *root) *pendingPart {
 
 // add plans one rowset.
 func (w *pendingWrite) add(rs *PendingRowset) error {
-	t, err := w.e.tabletFor(rs.TabletID, rs.PartitionID)
-	if err != nil {
-		return err
+	t := w.e.tablet(rs.TabletID)
+	if t == nil {
+		return errDropped("tablet", rs.TabletID) // since findTablets
 	}
 	t.mu.Lock()
 	dropped, known, versions := t.droppedMs != 0, t.graph.Get(rs.ID) != nil, t.graph.Len()
@@ -129,9 +143,9 @@ func (w *pendingWrite) add(rs *PendingRowset) error {
 	if dropped {
 		return errDropped("tablet", rs.TabletID)
 	}
-	if old := w.tx.rowsets[rs.ID]; known || old != nil && old.OwnerEpoch == w.epoch {
+	if old := w.tx.rowsets[rs.ID]; known || old != nil && old.OwnerEpoch == w.epoch && !old.damaged {
 		return nil // a repeated call
-	} else if old != nil {
+	} else if old != nil && old.OwnerEpoch != w.epoch {
 		return conflict("rowset %s of transaction %d was written by an earlier owner", rs.ID, rs.TxnID)
 	}
 	if versions >= w.e.opts.MaxVersions && !w.reserve {
@@ -275,8 +289,6 @@ func (p *pendingPart) commit(w *pendingWrite) error {
 		rs.tablet.mu.Lock()
 		if rs.tablet.droppedMs != 0 {
 			errs = append(errs, errDropped("tablet", rs.TabletID))
-		} else if !rs.tablet.recorded {
-			set(key(keyTablet, rs.TabletID), rs.tablet.encode())
 		}
 		rs.tablet.mu.Unlock()
 		buf = rowset.AppendRecord(buf[:0], &rs.Record)
@@ -315,8 +327,5 @@ func (p *pendingPart) done(tx *txn) {
 	}
 	for _, rs := range p.add {
 		tx.rowsets[rs.ID] = rs
-		rs.tablet.mu.Lock()
-		rs.tablet.recorded = true
-		rs.tablet.mu.Unlock()
 	}
 }

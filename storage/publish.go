@@ -1,12 +1,12 @@
 package storage
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
 
-	"dorisgo/doriserr"
+	"github.com/cockroachdb/pebble/v2"
+
 	"dorisgo/storage/rowset"
 	"dorisgo/storage/tablet"
 )
@@ -23,175 +23,196 @@ type Publish struct {
 type PublishTablet struct {
 	TabletID int64
 	RowsetID RowsetID
+	// ReplicaID and FromClone are those of TabletReplica.
+	ReplicaID int64
+	FromClone bool
 }
 
 // Publish makes a committed transaction readable here. Versions of a partition
 // are published in order; partitions go on side by side. It is not durable on
 // return: DurableVersion tells what is.
 //
-// A repeated publish is no error. A *MissingError says that a rowset is not
-// here, a *HoleError that an earlier version is not; doriserr.Conflict that the
-// version was published with another transaction or other rowsets, so that this
-// replica follows another history (docs/protocol.md, rules 1 and 12);
-// doriserr.StaleEpoch that the partition was dropped, or that the version is so
-// far behind that its entry is no longer kept.
-func (e *Engine) Publish(ctx context.Context, p Publish) error {
+// Each tablet stands for itself: one whose rowsets are not here, or that lacks
+// an earlier version, keeps a hole, and all others are published. The answer has
+// the holes that the tablets of the order have now; it is complete with no
+// error only. A tablet of which this BE has another replica, or nothing any
+// more, has a hole at version 2 under the id that was asked for.
+//
+// A repeated publish is no error. A *HoleError says that an earlier version was
+// not published here; doriserr.Conflict that the version was published with
+// another transaction or other rowsets, so that this replica follows another
+// history (docs/protocol.md, rules 1 and 12); doriserr.StaleEpoch that the
+// partition was dropped, or that the version is so far behind that its entry is
+// no longer kept.
+func (e *Engine) Publish(ctx context.Context, p Publish) ([]Hole, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
+	}
+	for i, t := range p.Tablets {
+		if slices.ContainsFunc(p.Tablets[:i], func(o PublishTablet) bool { return o.RowsetID == t.RowsetID }) {
+			return nil, conflict("version %d of partition %d names rowset %s twice", p.Version, p.PartitionID, t.RowsetID)
+		}
 	}
 	part := e.partition(p.PartitionID)
 	part.mu.Lock()
 	defer part.mu.Unlock()
 	if part.dropped {
-		return errDropped("partition", p.PartitionID)
+		return nil, errDropped("partition", p.PartitionID)
 	}
 	steps, known, err := e.planPublish(part, &p)
-	if err != nil || len(steps) == 0 && !known {
-		return err
+	if err == nil && (len(steps) > 0 || known) {
+		err = e.publishSteps(part, steps, &p)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return e.holes(p.PartitionID, p.replicas()), nil
+}
+
+// publishSteps does what is planned; part.mu is held.
+func (e *Engine) publishSteps(part *partition, steps []*publishStep, p *Publish) error {
 	tx := e.lockTxn(p.TxnID)
 	defer e.unlockTxn(tx)
 	e.dropMu.RLock()
 	defer e.dropMu.RUnlock()
 	for _, s := range steps {
-		if err := s.find(tx, &p); err != nil {
-			return err
-		}
-	}
-	for _, s := range steps {
-		if err := e.publishOn(s, part, tx, &p); err != nil {
+		e.findRowsets(s, tx, p)
+		if err := e.publishOn(s, part, tx, p); err != nil {
 			return err
 		}
 	}
 	part.advance()
-	return e.removeLeft(tx, p.PartitionID)
+	return e.removeLeft(tx, p)
 }
 
-// removeLeft removes the transaction's rowsets in a partition that were not
-// published with it: the commit decided against their attempts.
-func (e *Engine) removeLeft(tx *txn, partitionID int64) error {
-	var left []*pendingRowset
-	for _, rs := range tx.rowsets {
-		if rs.PartitionID == partitionID {
-			left = append(left, rs)
+// replicas are those that a publish names, each once.
+func (p *Publish) replicas() []TabletReplica {
+	var out []TabletReplica
+	for _, t := range p.Tablets {
+		r := TabletReplica{t.TabletID, t.ReplicaID, t.FromClone}
+		if !slices.ContainsFunc(out, func(o TabletReplica) bool { return o.TabletID == r.TabletID }) {
+			out = append(out, r)
 		}
 	}
-	all := len(left) == len(tx.rowsets)
-	if len(left) == 0 && (!all || len(tx.fenced) == 0) {
-		return nil
+	return out
+}
+
+// holes are those that replicas have now.
+func (e *Engine) holes(partitionID int64, replicas []TabletReplica) []Hole {
+	var out []Hole
+	for _, r := range replicas {
+		h := Hole{PartitionID: partitionID, TabletID: r.TabletID, ReplicaID: r.ReplicaID, Version: 2}
+		if t := e.tablet(r.TabletID); t != nil && t.isReplica(r.ReplicaID) {
+			t.mu.Lock()
+			h.ReplicaID, h.Version = t.replica, t.hole
+			t.mu.Unlock()
+		}
+		if h.Version != 0 {
+			out = append(out, h)
+		}
 	}
-	return e.removePending(tx, left, all)
+	return out
 }
 
 // publishStep is a publish on one root.
 type publishStep struct {
-	root    *root
-	home    *home
-	isNew   bool // the home is made by this publish, which has no rows
-	entry   entryRecord
+	root  *root
+	home  *home
+	isNew bool // the home is made by this publish, which has no rows
+	entry entryRecord
+	// rowsets are published, and holed are the tablets that the version makes a
+	// hole in.
 	rowsets []*pendingRowset
+	holed   []*tabletState
 }
 
-// planPublish finds the roots on which the version is not published yet and
-// checks all others; known says that one of them has the same publish. part.mu
-// is held.
+// planPublish makes the tablets that the order is the first to name, finds the
+// roots on which the version is not published yet and checks all others; known
+// says that one of them has the same publish. part.mu is held.
 func (e *Engine) planPublish(part *partition, p *Publish) (steps []*publishStep, known bool, err error) {
-	byRoot := make([][]PublishTablet, len(e.roots))
-	for _, t := range p.Tablets {
-		state := e.tablet(t.TabletID)
-		if state == nil {
-			return nil, false, &MissingError{PartitionID: p.PartitionID, Version: p.Version, TabletID: t.TabletID, RowsetID: t.RowsetID}
-		}
-		byRoot[state.root.index] = append(byRoot[state.root.index], t)
-	}
 	published := part.published.Load()
-	for i, h := range part.homes {
-		list := byRoot[i]
-		step := &publishStep{root: e.roots[i], home: h, entry: entryRecord{p.TxnID, list}}
-		switch {
-		case h == nil && len(list) == 0:
-			continue
-		case h == nil:
-			return nil, false, &MissingError{PartitionID: p.PartitionID, Version: p.Version, TabletID: list[0].TabletID, RowsetID: list[0].RowsetID}
-		case h != nil && p.Version <= h.through:
-			if err := e.verify(h, &step.entry, p); err != nil {
+	if p.Version > published+1 {
+		return nil, false, &HoleError{PartitionID: p.PartitionID, Version: p.Version, Have: published}
+	}
+	for _, h := range part.homes {
+		if h != nil && p.Version <= h.through {
+			if err := e.verify(h, p); err != nil {
 				return nil, false, err
 			}
 			known = known || p.Version > h.base
-			continue
-		case p.Version != published+1:
-			return nil, false, &HoleError{PartitionID: p.PartitionID, Version: p.Version, Have: published}
 		}
-		steps = append(steps, step)
+	}
+	if err := e.placeNamed(part, p); err != nil {
+		return nil, false, err
+	}
+	byRoot := e.byRoot(p)
+	for i, h := range part.homes {
+		if h != nil && p.Version > h.through {
+			steps = append(steps, &publishStep{root: e.roots[i], home: h, entry: entryRecord{p.TxnID, byRoot[i]}})
+		}
 	}
 	if len(steps) == 0 && p.Version > published {
 		// The first publish of the partition here, without rows.
-		if p.Version != published+1 {
-			return nil, false, &HoleError{PartitionID: p.PartitionID, Version: p.Version, Have: published}
-		}
 		r := e.homeRoot(p.PartitionID)
 		steps = append(steps, &publishStep{root: r, home: newHome(r, published), isNew: true, entry: entryRecord{txnID: p.TxnID}})
 	}
 	return steps, known, nil
 }
 
-// verify compares a repeated publish with what the root has for the version,
-// but for tablets that were dropped since.
-func (e *Engine) verify(h *home, want *entryRecord, p *Publish) error {
-	if p.Version <= h.base {
-		if len(want.rowsets) > 0 {
-			return conflict("version %d of partition %d brought no rows to root %s, but names rowset %s",
-				p.Version, p.PartitionID, h.root.path, want.rowsets[0].RowsetID)
+// placeNamed makes the tablets that this order is the first to name. One that
+// is not here although the version is published already was here once, unless
+// it is a replica that was added since.
+func (e *Engine) placeNamed(part *partition, p *Publish) error {
+	next := p.Version > part.published.Load()
+	var replicas []TabletReplica
+	for _, r := range p.replicas() {
+		t := e.tablet(r.TabletID)
+		switch {
+		case t == nil && !next && !r.FromClone:
+		case t == nil && r.ReplicaID != 0 && e.wasRemoved(r.TabletID, r.ReplicaID):
+		case t != nil && !t.isReplica(r.ReplicaID):
+		default:
+			replicas = append(replicas, r)
 		}
-		return nil
 	}
-	if p.Version <= h.floor {
-		// Nothing asks for it again but an order that is long out of date, or
-		// metadata that went back: neither may be told that it is done.
-		return doriserr.New(doriserr.StaleEpoch, "version %d of partition %d was published here too long ago to be compared",
-			p.Version, p.PartitionID)
-	}
-	v, err := h.root.get(key(keyEntry, p.PartitionID, p.Version))
-	if err != nil {
-		return err
-	}
-	if v == nil {
-		return corrupt("the entry of version %d of partition %d is missing in root %s", p.Version, p.PartitionID, h.root.path)
-	}
-	have, err := decodeEntry(v)
-	if err != nil {
-		return err
-	}
-	if have.txnID != p.TxnID || !slices.Equal(e.comparable(have.rowsets), e.comparable(want.rowsets)) {
-		return conflict("version %d of partition %d is transaction %d here, not transaction %d with the same rowsets",
-			p.Version, p.PartitionID, have.txnID, p.TxnID)
-	}
-	return nil
+	// Durably: another root's entry must not outlive the knowledge that the
+	// tablet lacks what it names.
+	return e.place(part, replicas, true)
 }
 
-// comparable are the rowsets of tablets that are here, in a fixed order.
-func (e *Engine) comparable(list []PublishTablet) []PublishTablet {
-	list = slices.DeleteFunc(slices.Clone(list), func(t PublishTablet) bool {
+// byRoot gives each root the rowsets of its tablets, as its entry has them.
+func (e *Engine) byRoot(p *Publish) [][]PublishTablet {
+	lists := make([][]PublishTablet, len(e.roots))
+	for _, t := range p.Tablets {
+		if state := e.tablet(t.TabletID); state != nil && state.partitionID == p.PartitionID {
+			i := state.root.index
+			lists[i] = append(lists[i], PublishTablet{TabletID: t.TabletID, RowsetID: t.RowsetID})
+		}
+	}
+	return lists
+}
+
+// findRowsets looks up what is to be published on a root, and which tablets
+// lack some of it; tx.mu and dropMu are held.
+func (e *Engine) findRowsets(s *publishStep, tx *txn, p *Publish) {
+	for _, t := range p.replicas() {
 		state := e.tablet(t.TabletID)
-		return state == nil || state.isDropped()
-	})
-	slices.SortFunc(list, func(x, y PublishTablet) int {
-		return cmp.Or(cmp.Compare(x.TabletID, y.TabletID), slices.Compare(x.RowsetID[:], y.RowsetID[:]))
-	})
-	return list
-}
-
-// find looks up the rowsets that are named; tx.mu and dropMu are held.
-func (s *publishStep) find(tx *txn, p *Publish) error {
-	for _, t := range s.entry.rowsets {
-		rs := tx.rowsets[t.RowsetID]
-		if rs == nil || rs.TabletID != t.TabletID || rs.PartitionID != p.PartitionID || rs.tablet.root != s.root ||
-			rs.damaged || rs.tablet.isDropped() || slices.Contains(s.rowsets, rs) {
-			return &MissingError{PartitionID: p.PartitionID, Version: p.Version, TabletID: t.TabletID, RowsetID: t.RowsetID}
+		if state == nil || state.root != s.root || state.partitionID != p.PartitionID {
+			continue
 		}
-		s.rowsets = append(s.rowsets, rs)
+		state.mu.Lock()
+		skip := state.droppedMs != 0 || state.hole != 0 || p.Version <= state.cloned
+		state.mu.Unlock()
+		if skip {
+			continue
+		}
+		rowsets, ok := tx.named(state, s.entry.rowsets)
+		if ok && state.isReplica(t.ReplicaID) {
+			s.rowsets = append(s.rowsets, rowsets...)
+		} else {
+			s.holed = append(s.holed, state)
+		}
 	}
-	return nil
 }
 
 // publishOn commits one root's part in one batch without an fsync.
@@ -203,33 +224,54 @@ func (e *Engine) publishOn(s *publishStep, part *partition, tx *txn, p *Publish)
 		errs = append(errs, b.Set(key(keyPartition, p.PartitionID), s.home.encode(), nil))
 	}
 	errs = append(errs, b.Set(key(keyEntry, p.PartitionID, p.Version), s.entry.encode(), nil))
-	nodes := make([]*tablet.Rowset, len(s.rowsets))
+	for _, t := range s.holed {
+		errs = append(errs, t.record(b, func(r *tabletRecord) { r.hole = p.Version }))
+	}
+	nodes, err := publishRowsets(b, s.rowsets, p.Version)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	if err := s.root.apply(b); err != nil {
+		return err
+	}
+	for _, t := range s.holed {
+		t.setHole(p.Version)
+	}
+	if err := e.publishedRowsets(tx, s.rowsets, nodes); err != nil {
+		return err
+	}
+	h, version := s.home, p.Version
+	h.through = version
+	part.homes[s.root.index] = h
+	s.root.dur.after(func() { h.reached(version) })
+	return nil
+}
+
+// publishRowsets puts into a batch that rowsets become live at a version.
+func publishRowsets(b *pebble.Batch, rowsets []*pendingRowset, version int64) ([]*tablet.Rowset, error) {
+	var errs []error
+	nodes := make([]*tablet.Rowset, len(rowsets))
 	var buf []byte
-	for i, rs := range s.rowsets {
+	for i, rs := range rowsets {
 		node := &tablet.Rowset{Record: rs.Record}
-		node.Start, node.End, node.Seq = p.Version, p.Version, uint32(i)
+		node.Start, node.End, node.Seq = version, version, uint32(i)
 		nodes[i] = node
 		buf = rowset.AppendRecord(buf[:0], &node.Record)
 		errs = append(errs,
 			b.Delete(pendingKey(rs.TxnID, rs.TabletID, rs.ID), nil),
 			b.Set(liveKey(rs.TabletID, rs.tablet.gen, node.End, node.Seq), buf, nil))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	if err := s.root.apply(b); err != nil {
-		return err
-	}
-	for i, rs := range s.rowsets {
+	return nodes, errors.Join(errs...)
+}
+
+// publishedRowsets takes rowsets whose publish was applied into their tablets.
+func (e *Engine) publishedRowsets(tx *txn, rowsets []*pendingRowset, nodes []*tablet.Rowset) error {
+	for i, rs := range rowsets {
 		delete(tx.rowsets, rs.ID)
 		if err := e.addLive(rs.tablet, nodes[i]); err != nil {
-			return s.root.fail(err.Error())
+			return rs.tablet.root.fail(err.Error())
 		}
 	}
-	h, version := s.home, p.Version
-	h.through = version
-	part.homes[s.root.index] = h
-	s.root.dur.after(func() { h.reached(version) })
 	return nil
 }
 

@@ -8,32 +8,47 @@ import (
 	"dorisgo/storage/rowset"
 )
 
-// recordVersion starts every record of this file; one that is newer is refused.
+// recordVersion starts every record of this file but a tablet's; one that is
+// newer is refused.
 const recordVersion = 1
+
+// tabletVersion starts a tablet's record. Version 1 ended before the replica.
+const tabletVersion = 2
 
 // tabletRecord is what a root keeps of a tablet.
 type tabletRecord struct {
 	partitionID int64
-	// base is the version that the tablet began with: creation or clone.
+	// base is the version through which the partition's entries here say nothing
+	// of the tablet: 1, or what was published when the replica was added.
 	base int64
-	// gen is the generation whose rowsets are the tablet; a clone is built
-	// under the next one.
+	// gen is the generation whose rowsets are the tablet.
 	gen uint32
 	// droppedMs is when the tablet was dropped (wall clock), 0 if it was not.
 	droppedMs int64
+	// replica is the replica's id, 0 while no call has named it.
+	replica int64
+	// hole is the first version that lacks here, 0 if none does: nothing is
+	// published into the tablet from there on until it is filled.
+	hole int64
+	// cloned is the version through which the rows came by a clone, 0 without
+	// one: publishes through it have nothing to add.
+	cloned int64
 }
 
 func (r tabletRecord) encode() []byte {
-	b := []byte{recordVersion}
-	for _, v := range [...]int64{r.partitionID, r.base, int64(r.gen), r.droppedMs} {
+	b := []byte{tabletVersion}
+	for _, v := range [...]int64{r.partitionID, r.base, int64(r.gen), r.droppedMs, r.replica, r.hole, r.cloned} {
 		b = binary.AppendUvarint(b, uint64(v))
 	}
 	return b
 }
 
 func decodeTablet(b []byte) (r tabletRecord, err error) {
-	in := reader(b)
+	in, version := versioned(b, tabletVersion)
 	r.partitionID, r.base, r.gen, r.droppedMs = in.Int64(), in.Int64(), uint32(in.Int64()), in.Int64()
+	if version > 1 {
+		r.replica, r.hole, r.cloned = in.Int64(), in.Int64(), in.Int64()
+	}
 	return r, wrapRecord("tablet", in.Done())
 }
 
@@ -123,11 +138,18 @@ func decodeRoot(b []byte) (r rootRecord, err error) {
 }
 
 func reader(b []byte) *bin.Reader {
-	in := bin.NewReader(b)
-	if v := in.Byte(); in.Err() == nil && v != recordVersion {
-		in.Fail(fmt.Errorf("format version %d is newer than %d", v, recordVersion))
-	}
+	in, _ := versioned(b, recordVersion)
 	return in
+}
+
+// versioned reads the version byte; one above newest fails the reader.
+func versioned(b []byte, newest byte) (*bin.Reader, byte) {
+	in := bin.NewReader(b)
+	v := in.Byte()
+	if in.Err() == nil && (v == 0 || v > newest) {
+		in.Fail(fmt.Errorf("format version %d is not one of 1 to %d", v, newest))
+	}
+	return in, v
 }
 
 func wrapRecord(what string, err error) error {

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"os"
@@ -19,9 +20,9 @@ var (
 
 // TestRecords pins the keys and records of docs/format/storage.md.
 func TestRecords(t *testing.T) {
-	tab := tabletRecord{partitionID: 200, base: 1, gen: 3, droppedMs: 1_700_000_000_000}
+	tab := tabletRecord{partitionID: 200, base: 1, gen: 3, droppedMs: 1_700_000_000_000, replica: 700, hole: 9, cloned: 8}
 	par := partitionRecord{base: 1, floor: 300}
-	entry := entryRecord{txnID: 500, rowsets: []PublishTablet{{11, testID}, {12, testID}}}
+	entry := entryRecord{txnID: 500, rowsets: []PublishTablet{{TabletID: 11, RowsetID: testID}, {TabletID: 12, RowsetID: testID}}}
 	root := rootRecord{FormatVersion, testUUID}
 	var sb strings.Builder
 	fmt.Fprintf(&sb, "key root %x\nkey columns %x\nkey tablet %x\nkey partition %x\nkey entry %x\nkey pending %x\nkey owner %x\n",
@@ -46,6 +47,7 @@ func TestRecords(t *testing.T) {
 	}
 
 	checkDecode(t, tab, tab.encode(), decodeTablet)
+	checkOld(t, "01c801010380d095ffbc31", tabletRecord{partitionID: 200, base: 1, gen: 3, droppedMs: 1_700_000_000_000}, decodeTablet)
 	checkDecode(t, par, par.encode(), decodePartition)
 	checkDecode(t, entry, entry.encode(), decodeEntry)
 	checkDecode(t, entryRecord{txnID: 1}, entryRecord{txnID: 1}.encode(), decodeEntry)
@@ -63,11 +65,23 @@ func checkDecode[T any](t *testing.T, want T, b []byte, decode func([]byte) (T, 
 			t.Errorf("%T cut at %d: no error", want, i)
 		}
 	}
-	newer := append([]byte{recordVersion + 1}, b[1:]...)
+	newer := append([]byte{b[0] + 1}, b[1:]...)
 	for _, bad := range [][]byte{append(bytes.Clone(b), 0), newer} {
 		if _, err := decode(bad); err == nil {
 			t.Errorf("%T %x: no error", want, bad)
 		}
+	}
+}
+
+// checkOld reads a record that an earlier build wrote.
+func checkOld[T any](t *testing.T, old string, want T, decode func([]byte) (T, error)) {
+	t.Helper()
+	b, err := hex.DecodeString(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := decode(b); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %+v, %v, want %+v", old, got, err, want)
 	}
 }
 
@@ -102,7 +116,7 @@ func FuzzIdentity(f *testing.F) {
 }
 
 func FuzzEntry(f *testing.F) {
-	f.Add(entryRecord{txnID: 500, rowsets: []PublishTablet{{11, testID}}}.encode())
+	f.Add(entryRecord{txnID: 500, rowsets: []PublishTablet{{TabletID: 11, RowsetID: testID}}}.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := decodeEntry(b)
 		if err != nil {

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"dorisgo/storage/rowset"
@@ -209,13 +210,16 @@ func (rec *recovery) dropReplaced() error {
 }
 
 // settle ends the recovery once every root was read.
-func (e *Engine) settle() {
+func (e *Engine) settle() error {
 	for _, p := range e.partitions {
 		p.mu.Lock()
 		p.advance()
 		p.mu.Unlock()
 	}
 	for _, t := range e.tabletsSorted() {
+		if err := e.fillTablet(t); err != nil {
+			return fmt.Errorf("cannot publish what tablet %d lacked: %w", t.id, err)
+		}
 		t.mu.Lock()
 		t.recount()
 		due := t.inline >= e.opts.FlushRowsets || t.inlineBytes >= e.opts.FlushBytes
@@ -225,6 +229,7 @@ func (e *Engine) settle() {
 		}
 		e.compact.want(t.id)
 	}
+	return nil
 }
 
 // files compares the files on disk with those that records name: missing ones

@@ -44,8 +44,9 @@ type File struct {
 }
 
 // Snapshot pins a tablet at a version. A *NotYetError says that the version is
-// not published here yet, doriserr.VersionGone that it cannot be read any more,
-// so that the query is planned again.
+// not published here yet, a *BehindError that this replica lacks it, and
+// doriserr.VersionGone that it cannot be read any more, so that the query is
+// planned again. A tablet that never had rows here is empty.
 func (e *Engine) Snapshot(ctx context.Context, partitionID, tabletID, version int64) (*Snapshot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -55,6 +56,9 @@ func (e *Engine) Snapshot(ctx context.Context, partitionID, tabletID, version in
 	}
 	s := &Snapshot{TabletID: tabletID, PartitionID: partitionID, Version: version}
 	t := e.tablet(tabletID)
+	if t == nil && e.wasRemoved(tabletID, 0) {
+		return nil, &BehindError{TabletID: tabletID, Version: version, Hole: 2}
+	}
 	if t == nil {
 		return s, nil // no version brought it rows
 	}
@@ -69,8 +73,11 @@ func (e *Engine) Snapshot(ctx context.Context, partitionID, tabletID, version in
 	case t.partitionID != partitionID:
 		return nil, conflict("tablet %d belongs to partition %d, not to partition %d", tabletID, t.partitionID, partitionID)
 	}
+	if t.hole != 0 && version >= t.hole {
+		return nil, &BehindError{TabletID: tabletID, Version: version, Hole: t.hole}
+	}
 	rowsets, ok := t.graph.Capture(version)
-	if !ok || version < t.base {
+	if !ok {
 		return nil, doriserr.New(doriserr.VersionGone, "version %d of tablet %d cannot be read any more", version, tabletID)
 	}
 	for _, rs := range rowsets {

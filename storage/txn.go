@@ -26,6 +26,9 @@ type pendingRowset struct {
 	tablet *tabletState
 	// damaged says that its file was missing at the start.
 	damaged bool
+	// waits is the version of the publish that named the rowset while its tablet
+	// had a hole, 0 if none did since the start. It waits for the hole.
+	waits int64
 }
 
 // lockTxn finds or makes a transaction and locks it.
@@ -55,6 +58,22 @@ func (e *Engine) unlockTxn(tx *txn) {
 		e.mu.Unlock()
 	}
 	tx.mu.Unlock()
+}
+
+// named finds the rowsets of a tablet that a list names; false if one is not
+// here or lost its file. tx.mu is held.
+func (tx *txn) named(t *tabletState, list []PublishTablet) (rowsets []*pendingRowset, ok bool) {
+	for _, n := range list {
+		if n.TabletID != t.id {
+			continue
+		}
+		rs := tx.rowsets[n.RowsetID]
+		if rs == nil || rs.tablet != t || rs.damaged {
+			return nil, false
+		}
+		rowsets = append(rowsets, rs)
+	}
+	return rowsets, true
 }
 
 // PendingTxns are the undecided transactions of which this BE holds something,

@@ -84,6 +84,10 @@ func write(ctx context.Context, e *storage.Engine, r *bepb.WriteRowsetsRequest) 
 	for i, c := range r.Columns {
 		cols[i] = storage.ColumnDesc{UniqueID: c.UniqueId, Name: c.Name, Type: columnType(c), Nullable: c.Nullable, Key: c.Key}
 	}
+	replicas := map[int64]*bepb.TabletReplica{}
+	for _, replica := range r.Replicas {
+		replicas[replica.TabletId] = replica
+	}
 	pending := make([]storage.PendingRowset, len(r.Rowsets))
 	for i, rs := range r.Rowsets {
 		if len(rs.Id) != len(rowset.ID{}) {
@@ -94,7 +98,7 @@ func write(ctx context.Context, e *storage.Engine, r *bepb.WriteRowsetsRequest) 
 				ID: rowset.ID(rs.Id), TabletID: rs.TabletId, PartitionID: rs.PartitionId, TxnID: r.TxnId, SchemaVersion: r.SchemaVersion,
 				Columns: cols, Rows: rs.Rows, Bytes: int64(len(rs.Data)), Checksum: rs.Checksum,
 			},
-			Data: rs.Data,
+			Data: rs.Data, ReplicaID: replicas[rs.TabletId].GetReplicaId(), FromClone: replicas[rs.TabletId].GetFromClone(),
 		}
 	}
 	if r.Replay {

@@ -91,7 +91,9 @@ func (s *Server) Publish(ctx context.Context, r *bepb.PublishRequest) (*bepb.Pub
 	for _, v := range r.Versions {
 		err := stuck[v.PartitionId]
 		if err == nil {
-			err = s.publish(ctx, v)
+			var holes []storage.Hole
+			holes, err = s.publish(ctx, v)
+			reply.Holes = appendHoles(reply.Holes, holes)
 		}
 		if err != nil {
 			stuck[v.PartitionId] = err
@@ -107,14 +109,25 @@ func (s *Server) Publish(ctx context.Context, r *bepb.PublishRequest) (*bepb.Pub
 	return reply, nil
 }
 
-func (s *Server) publish(ctx context.Context, v *bepb.PublishVersion) error {
+// appendHoles adds holes to a reply; the last one of a tablet is what holds.
+func appendHoles(list []*bepb.TabletHole, holes []storage.Hole) []*bepb.TabletHole {
+	for _, h := range holes {
+		hole := &bepb.TabletHole{PartitionId: h.PartitionID, TabletId: h.TabletID, ReplicaId: h.ReplicaID, Version: h.Version}
+		list = append(slices.DeleteFunc(list, func(o *bepb.TabletHole) bool { return o.TabletId == h.TabletID }), hole)
+	}
+	return list
+}
+
+func (s *Server) publish(ctx context.Context, v *bepb.PublishVersion) ([]storage.Hole, error) {
 	p := storage.Publish{PartitionID: v.PartitionId, Version: v.Version, TxnID: v.TxnId}
 	for _, t := range v.Tablets {
 		if len(t.RowsetId) != len(rowset.ID{}) {
-			return doriserr.New(doriserr.Corrupt, "a rowset id has %d bytes", len(t.RowsetId))
+			return nil, doriserr.New(doriserr.Corrupt, "a rowset id has %d bytes", len(t.RowsetId))
 		}
 		for part := range max(t.Parts, 1) {
-			p.Tablets = append(p.Tablets, storage.PublishTablet{TabletID: t.TabletId, RowsetID: rowset.ID(t.RowsetId).Part(part)})
+			p.Tablets = append(p.Tablets, storage.PublishTablet{
+				TabletID: t.TabletId, RowsetID: rowset.ID(t.RowsetId).Part(part), ReplicaID: t.ReplicaId, FromClone: t.FromClone,
+			})
 		}
 	}
 	return s.Engine.Publish(ctx, p)

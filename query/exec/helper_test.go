@@ -208,7 +208,7 @@ func (b *box) write(tablet int64, cols []storage.ColumnDesc, rows *block.Block) 
 
 func (b *box) publish(p storage.Publish) {
 	b.t.Helper()
-	if err := b.engine.Publish(b.t.Context(), p); err != nil {
+	if _, err := b.engine.Publish(b.t.Context(), p); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -40,6 +40,15 @@ type Record struct {
 	ReplacedAtMs int64
 }
 
+// DiskBytes is what the rowset's data take: the file, or the rows in the block
+// codec.
+func (r *Record) DiskBytes() int64 {
+	if r.Kind == File {
+		return r.FileBytes
+	}
+	return r.Bytes
+}
+
 const recordVersion = 1
 
 // AppendRecord appends the encoding of a record (docs/format/rowset.md).
