@@ -369,8 +369,17 @@ func TestTabletsSpreadOverBackends(t *testing.T) {
 			t.Errorf("backend %d has %d of 12 tablets", be, n)
 		}
 	}
-	if _, err := run(`CREATE TABLE r (id INT) DUPLICATE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 1 PROPERTIES("replication_num"="2")`); err == nil || !strings.Contains(err.Error(), "replication_num above 1 is not supported yet") {
-		t.Errorf("two replicas: %v", err)
+	must(t, run, `CREATE TABLE two (id INT) DUPLICATE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 2 PROPERTIES("replication_allocation"="tag.location.default: 2")`)
+	w.View(func(st *meta.State) {
+		for _, tablet := range st.TableByName(st.DatabaseByName("db").ID, "two").Partitions[0].Tablets {
+			if len(tablet.Replicas) != 2 || tablet.Replicas[0].BackendID == tablet.Replicas[1].BackendID {
+				t.Errorf("replicas %v", tablet.Replicas)
+			}
+		}
+	})
+	_, err := run(`CREATE TABLE r (id INT) DUPLICATE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 1 PROPERTIES("replication_num"="3")`)
+	if want := "replication num should be less than the number of available backends. replication num is 3, available backend num is 2"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("three replicas on two backends: %v", err)
 	}
 	if _, err := run(`CREATE TABLE r (id INT) DUPLICATE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 17`); err == nil {
 		t.Error("more buckets than the limit were taken")
