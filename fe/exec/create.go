@@ -58,6 +58,11 @@ func (s *Session) alterTable(id [16]byte, st *ddl.AlterTableSet) (meta.Command, 
 	if err != nil {
 		return nil, err
 	}
+	if props.ReplicationNum > t.Props.ReplicationNum {
+		if err := s.srv.checkRaise(props.ReplicationNum); err != nil {
+			return nil, err
+		}
+	}
 	return &meta.AlterTableProps{RequestID: id, TableID: t.ID, Props: props, ExpectModIndex: t.ModIndex}, nil
 }
 

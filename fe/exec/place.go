@@ -25,6 +25,13 @@ func (s *Server) place(t *meta.Table) (*meta.Partition, error) {
 	return part, nil
 }
 
+// checkRaise refuses a replication_num that the present backends cannot give.
+func (s *Server) checkRaise(num int32) error {
+	n := 0
+	s.Node.View(func(st *meta.State) { n = len(placement.Nodes(st)) })
+	return checkReplicas(num, n)
+}
+
 // checkReplicas refuses more replicas than there are backends that can take
 // them.
 func checkReplicas(num int32, available int) error {
