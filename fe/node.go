@@ -124,7 +124,7 @@ func (n *Node) wire() {
 	n.Exec = exec.New(exec.Config{
 		Node: n.Raft, Changer: n.changer, Backends: n.Backends, Groups: n.groups, Settings: cfg.Settings, Audit: cfg.Audit, Logger: n.log,
 		Limits: cfg.Limits, Self: exec.Self{ID: n.Raft.ID(), Host: cfg.Host, Version: cfg.Version},
-		Beats: n.beatTimes, Leaving: n.rpc.Leaving,
+		Beats: n.beatTimes, Leaving: n.rpc.Leaving, Replica: n.replica,
 	})
 	n.MySQL = mysql.New(n.Exec, cfg.Protocol)
 	n.Exec.Processes = n.MySQL
@@ -136,6 +136,14 @@ func (n *Node) beatTimes() map[int64]time.Time {
 		out[id] = b.At
 	}
 	return out
+}
+
+func (n *Node) replica(backendID, tabletID, replicaID int64) (exec.ReplicaReport, bool) {
+	r, ok := n.rpc.Replica(backendID, tabletID, replicaID)
+	if !ok || !n.Raft.IsLeader() {
+		return exec.ReplicaReport{}, false
+	}
+	return exec.ReplicaReport{Through: r.Through, Rows: r.Rows, Bytes: r.Bytes, Versions: r.Versions}, true
 }
 
 // duties runs what only the leader does, term after term.

@@ -34,7 +34,8 @@ type world struct {
 	load    func(n int, item *bepb.LoadItem) (*bepb.LoadReply, error)
 	query   error
 	records map[int64][]*bepb.StreamLoadRecord
-	silent  int64 // a BE that does not tell its records
+	silent  int64                   // a BE that does not tell its records
+	reports map[int64]ReplicaReport // by replica
 }
 
 func (w *world) View(f func(*meta.State)) {
@@ -130,6 +131,7 @@ func start(t *testing.T) (*world, func(user string) func(stmt string) (*client.R
 	s := New(Config{
 		Node: w, Changer: w, Backends: w, Groups: router.NewGroups(), Settings: w, Logger: slog.New(slog.DiscardHandler),
 		Leaving: func(id int64) bool { return id == w.leaving },
+		Replica: func(_, _, replica int64) (ReplicaReport, bool) { r, ok := w.reports[replica]; return r, ok },
 		Limits: func() Limits {
 			return Limits{ReplicationNum: 1, IntervalMs: 10000, DataBytes: 64 << 20, MaxBuckets: 16}
 		},
