@@ -33,6 +33,7 @@ type world struct {
 	leaving int64
 	load    func(n int, item *bepb.LoadItem) (*bepb.LoadReply, error)
 	query   error
+	answer  func(be *meta.Backend, r *bepb.QueryRequest) (bepb.Backend_QueryClient, error)
 	records map[int64][]*bepb.StreamLoadRecord
 	silent  int64                   // a BE that does not tell its records
 	reports map[int64]ReplicaReport // by replica
@@ -53,7 +54,10 @@ func (w *world) Leader() (id, addr string, ok bool)        { return "fe", "fe:90
 func (w *world) IsLeader() bool                            { return true }
 func (w *world) List() [][2]string                         { return nil }
 func (w *world) Set(string, string) error                  { return nil }
-func (w *world) Query(context.Context, *meta.Backend, *bepb.QueryRequest) (bepb.Backend_QueryClient, error) {
+func (w *world) Query(_ context.Context, be *meta.Backend, r *bepb.QueryRequest) (bepb.Backend_QueryClient, error) {
+	if w.answer != nil {
+		return w.answer(be, r)
+	}
 	return nil, w.query
 }
 func (w *world) Status(context.Context, *meta.Backend) (*bepb.StatusReply, error) {

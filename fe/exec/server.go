@@ -120,6 +120,8 @@ type Server struct {
 	next    router.RoundRobin
 	globals atomic.Pointer[globals]
 	cached  atomic.Pointer[nodesAndUsers]
+	// queries counts the plans of queries, which spread over replicas by it.
+	queries atomic.Uint64
 }
 
 type globals struct {

@@ -10,9 +10,17 @@ import (
 	"dorisgo/meta/txn"
 )
 
-// replicated is a table db.t of two tablets with three replicas, of which the
-// third one of the first tablet lacks version 3.
+// replicated is replicatedThrough with a gap: the third replica of the first
+// tablet lacks version 3.
 func replicated(t *testing.T) (*world, *meta.Table, func(string) (*client.Result, error)) {
+	t.Helper()
+	return replicatedThrough(t, 2)
+}
+
+// replicatedThrough is a table db.t at version 3 of two tablets with three
+// replicas; version 3 brought rows to the first holders replicas of the first
+// tablet.
+func replicatedThrough(t *testing.T, holders int) (*world, *meta.Table, func(string) (*client.Result, error)) {
 	t.Helper()
 	w, session := start(t)
 	run := session("root")
@@ -32,7 +40,7 @@ func replicated(t *testing.T) (*world, *meta.Table, func(string) (*client.Result
 	for v := range 2 {
 		id := do(&meta.BeginTxn{DBID: tb.DBID, TableID: tb.ID, TableEpoch: tb.Epoch, SchemaVersion: tb.SchemaVersion, Label: fmt.Sprint("l", v), TimeoutMs: 1000}).ID
 		var bes []int64
-		for _, r := range p.Tablets[0].Replicas[:3-v] {
+		for _, r := range p.Tablets[0].Replicas[:[]int{3, holders}[v]] {
 			bes = append(bes, r.BackendID)
 		}
 		do(&meta.CommitTxn{TxnID: id, Partitions: []txn.PartitionCommit{{PartitionID: p.ID, Tablets: []txn.TabletCommit{
