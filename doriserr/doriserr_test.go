@@ -12,7 +12,7 @@ import (
 
 func TestEveryKindHasARow(t *testing.T) {
 	names := map[string]Kind{}
-	for k := Internal; k <= TooManyVersions; k++ {
+	for k := Internal; k <= NotPublished; k++ {
 		r, ok := table[k]
 		if !ok {
 			t.Errorf("kind %d has no row", k)
@@ -26,8 +26,8 @@ func TestEveryKindHasARow(t *testing.T) {
 		}
 		names[r.name] = k
 	}
-	if len(table) != int(TooManyVersions)+1 {
-		t.Errorf("the table has %d rows, want %d", len(table), TooManyVersions+1)
+	if len(table) != int(NotPublished)+1 {
+		t.Errorf("the table has %d rows, want %d", len(table), NotPublished+1)
 	}
 }
 
@@ -41,6 +41,25 @@ func TestStatusRoundTrip(t *testing.T) {
 		if out.Error() != in.Error() {
 			t.Errorf("text %q came back as %q", in, out)
 		}
+	}
+}
+
+func TestPlaceTravels(t *testing.T) {
+	want := Place{BackendID: 10003, TabletID: 1<<62 + 1}
+	in := fmt.Errorf("while asking: %w", At(New(VersionGone, "gone"), want))
+	out := FromStatus(ToStatus(in))
+	if got, ok := PlaceOf(out); !ok || got != want || KindOf(out) != VersionGone || out.Error() != in.Error() {
+		t.Errorf("%v at %v, want %v at %v", out, got, in, want)
+	}
+	// Whoever passes an error on knows less of where it was.
+	if got, _ := PlaceOf(At(out, Place{BackendID: 1})); got != want {
+		t.Errorf("the place became %v", got)
+	}
+	if err := At(context.DeadlineExceeded, want); !errors.Is(FromStatus(ToStatus(err)), context.DeadlineExceeded) {
+		t.Error("a deadline with a place is none any more")
+	}
+	if _, ok := PlaceOf(FromStatus(ToStatus(New(Corrupt, "x")))); ok || At(nil, want) != nil {
+		t.Error("a place out of nothing")
 	}
 }
 

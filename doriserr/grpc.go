@@ -12,21 +12,32 @@ import (
 // 16 and numbers above travel unchanged.
 const codeBase = 1000
 
-// ToStatus is err as the status of an RPC between nodes: kind and text travel.
+// ToStatus is err as the status of an RPC between nodes: kind, text and place
+// travel.
 func ToStatus(err error) error {
 	if err == nil {
 		return nil
 	}
+	s := status.New(codeOf(err), err.Error())
+	if p, ok := PlaceOf(err); ok {
+		if with, err := s.WithDetails(p.detail()); err == nil {
+			s = with
+		}
+	}
+	return s.Err()
+}
+
+func codeOf(err error) codes.Code {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return status.Error(codes.Code(codeBase+uint32(e.Kind)), err.Error())
+		return codes.Code(codeBase + uint32(e.Kind))
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return status.Error(codes.DeadlineExceeded, err.Error())
+		return codes.DeadlineExceeded
 	case errors.Is(err, context.Canceled):
-		return status.Error(codes.Canceled, err.Error())
+		return codes.Canceled
 	}
-	return status.Error(codeBase+codes.Code(Internal), err.Error())
+	return codeBase + codes.Code(Internal)
 }
 
 // FromStatus turns an RPC's error back. A status that is not one of ours comes
@@ -39,6 +50,14 @@ func FromStatus(err error) error {
 	if !ok {
 		return err
 	}
+	out := fromStatus(s, err)
+	if p, ok := placeIn(s.Details()); ok {
+		return At(out, p)
+	}
+	return out
+}
+
+func fromStatus(s *status.Status, err error) error {
 	if s.Code() >= codeBase {
 		k := Kind(s.Code() - codeBase)
 		if _, ok := table[k]; !ok {

@@ -63,6 +63,9 @@ const (
 	NoDatabaseToDrop
 	// TooManyVersions: a tablet has max_tablet_version_num rowsets.
 	TooManyVersions
+	// NotPublished: a backend did not get a version in the time that a read
+	// waits for it.
+	NotPublished
 )
 
 type row struct {
@@ -124,6 +127,7 @@ var table = map[Kind]row{
 	Conflict:           {"conflict", 1105, "HY000", "INTERNAL_ERROR", false},
 	NoDatabaseToDrop:   {"no_database_to_drop", 1008, "HY000", "ANALYSIS_ERROR", false},
 	TooManyVersions:    {"too_many_versions", 1105, "HY000", "E-235", true},
+	NotPublished:       {"not_published", 1105, "HY000", "INTERNAL_ERROR", true},
 }
 
 // String is the kind's name in logs and metrics.

@@ -131,7 +131,7 @@ func (n *Node) wire() {
 	n.Exec = exec.New(exec.Config{
 		Node: n.Raft, Changer: n.changer, Backends: n.Backends, Groups: n.groups, Settings: cfg.Settings, Audit: cfg.Audit, Logger: n.log,
 		Limits: cfg.Limits, Self: exec.Self{ID: n.Raft.ID(), Host: cfg.Host, Version: cfg.Version},
-		Beats: n.beatTimes, Leaving: n.rpc.Leaving,
+		Beats: n.beatTimes, Leaving: n.rpc.Leaving, Replica: n.replica,
 	})
 	n.MySQL = mysql.New(n.Exec, cfg.Protocol)
 	n.Exec.Processes = n.MySQL
@@ -152,6 +152,14 @@ func (n *Node) usage() map[int64]tabletsched.Usage {
 		out[id] = tabletsched.Usage{Used: b.TotalByte - b.AvailBytes, Total: b.TotalByte}
 	}
 	return out
+}
+
+func (n *Node) replica(backendID, tabletID, replicaID int64) (exec.ReplicaReport, bool) {
+	r, ok := n.rpc.Replica(backendID, tabletID, replicaID)
+	if !ok || !n.Raft.IsLeader() {
+		return exec.ReplicaReport{}, false
+	}
+	return exec.ReplicaReport{Through: r.Through, Rows: r.Rows, Bytes: r.Bytes, Versions: r.Versions}, true
 }
 
 // duties runs what only the leader does, term after term.

@@ -187,6 +187,8 @@ func (s *State) liveTable(id int64) (*Table, error) {
 	return nil, doriserr.New(doriserr.UnknownTable, "table %d does not exist", id)
 }
 
+// alterTableProps changes a table's properties. Its tablets keep the replicas
+// that they have: a new replication_num is what they are brought to.
 func (s *State) alterTableProps(c *AlterTableProps) (Result, error) {
 	t, err := s.liveTable(c.TableID)
 	if err != nil {
@@ -197,7 +199,9 @@ func (s *State) alterTableProps(c *AlterTableProps) (Result, error) {
 	}
 	next := *t
 	next.Props, next.ModIndex = c.Props, s.index
-	next.Props.ReplicationNum = t.Props.ReplicationNum
+	if next.Props.ReplicationNum < 1 {
+		next.Props.ReplicationNum = t.Props.ReplicationNum
+	}
 	s.putTable(&next)
 	return Result{ID: t.ID}, nil
 }

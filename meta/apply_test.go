@@ -546,7 +546,7 @@ func TestAlterPropsIsCompareAndSet(t *testing.T) {
 	props := tab.Props
 	props.GroupCommitIntervalMs, props.ReplicationNum = 7, 9
 	r.do(&AlterTableProps{TableID: tab.ID, Props: props, ExpectModIndex: tab.ModIndex})
-	if got := r.table("t").Props; got.GroupCommitIntervalMs != 7 || got.ReplicationNum != 1 {
+	if got := r.table("t").Props; got.GroupCommitIntervalMs != 7 || got.ReplicationNum != 9 {
 		t.Errorf("%+v", got)
 	}
 	r.refused(&AlterTableProps{TableID: tab.ID, Props: props, ExpectModIndex: tab.ModIndex}, doriserr.Conflict, "was changed meanwhile")

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"time"
 
 	"dorisgo/doriserr"
 	"dorisgo/meta"
@@ -120,14 +121,17 @@ func (b *Backends) stream(addr string, be *meta.Backend) (*peer.LoadClient, erro
 	return c, nil
 }
 
-// Query starts a statement on its coordinator.
+// takeWait is how long a BE may need to take a statement. One that hangs is
+// given up after it; one whose statement lasts is not.
+const takeWait = 3 * time.Second
+
+// Query starts a statement on its coordinator and returns when it was taken.
 func (b *Backends) Query(ctx context.Context, be *meta.Backend, r *bepb.QueryRequest) (bepb.Backend_QueryClient, error) {
 	c, err := b.client(be)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.Query(ctx, r)
-	return s, doriserr.FromStatus(err)
+	return peer.Taken(ctx, takeWait, func(ctx context.Context) (bepb.Backend_QueryClient, error) { return c.Query(ctx, r) })
 }
 
 // Status asks a BE for its WAL counts.

@@ -12,8 +12,7 @@ import (
 	"dorisgo/value"
 )
 
-// createTable checks a definition and places its tablets over the BEs that are
-// alive, in turn, those with fewer tablets first.
+// createTable checks a definition and places its tablets.
 func (s *Session) createTable(id [16]byte, st *ddl.CreateTable) (meta.Command, error) {
 	dbName, err := s.dbOf(st.Name)
 	if err != nil {
@@ -44,46 +43,6 @@ func (s *Session) createTable(id [16]byte, st *ddl.CreateTable) (meta.Command, e
 	return &meta.CreateTable{RequestID: id, DB: dbName, Table: t, IfNotExists: st.IfNotExists}, nil
 }
 
-// place spreads a partition's tablets.
-func (s *Server) place(t *meta.Table) (*meta.Partition, error) {
-	var usable []int64
-	total := map[int64]int{}
-	s.Node.View(func(st *meta.State) {
-		for _, b := range st.Backends() {
-			if b.Alive && !b.Decommissioned {
-				usable = append(usable, b.ID)
-			}
-		}
-		for _, other := range st.Tables(0) {
-			for _, p := range other.Partitions {
-				for _, tablet := range p.Tablets {
-					for _, r := range tablet.Replicas {
-						total[r.BackendID]++
-					}
-				}
-			}
-		}
-	})
-	n := int(t.Props.ReplicationNum)
-	if n > len(usable) {
-		return nil, doriserr.New(doriserr.Analysis, "replication num should be less than the number of available backends. replication num is %d, available backend num is %d", n, len(usable))
-	}
-	if n > 1 {
-		return nil, doriserr.New(doriserr.Unsupported, `replication_num above 1 is not supported yet: create the table with "replication_num" = "1"`)
-	}
-	part := &meta.Partition{Name: t.Name}
-	for bucket := range t.Buckets {
-		slices.SortStableFunc(usable, func(a, b int64) int { return total[a] - total[b] })
-		tablet := &meta.Tablet{Bucket: bucket}
-		for _, be := range usable[:n] {
-			tablet.Replicas = append(tablet.Replicas, meta.Replica{BackendID: be})
-			total[be]++
-		}
-		part.Tablets = append(part.Tablets, tablet)
-	}
-	return part, nil
-}
-
 func (s *Server) propTarget(t *meta.Table) *prop.Target {
 	l := s.Limits()
 	return &prop.Target{Keys: t.Keys, Columns: t.Columns, ReplicationNum: l.ReplicationNum, IntervalMs: l.IntervalMs, DataBytes: l.DataBytes}
@@ -98,6 +57,11 @@ func (s *Session) alterTable(id [16]byte, st *ddl.AlterTableSet) (meta.Command, 
 	props, err := prop.Alter(s.srv.propTarget(t), t.Props, st.Properties)
 	if err != nil {
 		return nil, err
+	}
+	if props.ReplicationNum > t.Props.ReplicationNum {
+		if err := s.srv.checkRaise(props.ReplicationNum); err != nil {
+			return nil, err
+		}
 	}
 	return &meta.AlterTableProps{RequestID: id, TableID: t.ID, Props: props, ExpectModIndex: t.ModIndex}, nil
 }

@@ -33,8 +33,10 @@ type world struct {
 	leaving int64
 	load    func(n int, item *bepb.LoadItem) (*bepb.LoadReply, error)
 	query   error
+	answer  func(be *meta.Backend, r *bepb.QueryRequest) (bepb.Backend_QueryClient, error)
 	records map[int64][]*bepb.StreamLoadRecord
-	silent  int64 // a BE that does not tell its records
+	silent  int64                   // a BE that does not tell its records
+	reports map[int64]ReplicaReport // by replica
 }
 
 func (w *world) View(f func(*meta.State)) {
@@ -52,7 +54,10 @@ func (w *world) Leader() (id, addr string, ok bool)        { return "fe", "fe:90
 func (w *world) IsLeader() bool                            { return true }
 func (w *world) List() [][2]string                         { return nil }
 func (w *world) Set(string, string) error                  { return nil }
-func (w *world) Query(context.Context, *meta.Backend, *bepb.QueryRequest) (bepb.Backend_QueryClient, error) {
+func (w *world) Query(_ context.Context, be *meta.Backend, r *bepb.QueryRequest) (bepb.Backend_QueryClient, error) {
+	if w.answer != nil {
+		return w.answer(be, r)
+	}
 	return nil, w.query
 }
 func (w *world) Status(context.Context, *meta.Backend) (*bepb.StatusReply, error) {
@@ -130,6 +135,7 @@ func start(t *testing.T) (*world, func(user string) func(stmt string) (*client.R
 	s := New(Config{
 		Node: w, Changer: w, Backends: w, Groups: router.NewGroups(), Settings: w, Logger: slog.New(slog.DiscardHandler),
 		Leaving: func(id int64) bool { return id == w.leaving },
+		Replica: func(_, _, replica int64) (ReplicaReport, bool) { r, ok := w.reports[replica]; return r, ok },
 		Limits: func() Limits {
 			return Limits{ReplicationNum: 1, IntervalMs: 10000, DataBytes: 64 << 20, MaxBuckets: 16}
 		},
@@ -369,8 +375,17 @@ func TestTabletsSpreadOverBackends(t *testing.T) {
 			t.Errorf("backend %d has %d of 12 tablets", be, n)
 		}
 	}
-	if _, err := run(`CREATE TABLE r (id INT) DUPLICATE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 1 PROPERTIES("replication_num"="2")`); err == nil || !strings.Contains(err.Error(), "replication_num above 1 is not supported yet") {
-		t.Errorf("two replicas: %v", err)
+	must(t, run, `CREATE TABLE two (id INT) DUPLICATE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 2 PROPERTIES("replication_allocation"="tag.location.default: 2")`)
+	w.View(func(st *meta.State) {
+		for _, tablet := range st.TableByName(st.DatabaseByName("db").ID, "two").Partitions[0].Tablets {
+			if len(tablet.Replicas) != 2 || tablet.Replicas[0].BackendID == tablet.Replicas[1].BackendID {
+				t.Errorf("replicas %v", tablet.Replicas)
+			}
+		}
+	})
+	_, err := run(`CREATE TABLE r (id INT) DUPLICATE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 1 PROPERTIES("replication_num"="3")`)
+	if want := "replication num should be less than the number of available backends. replication num is 3, available backend num is 2"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("three replicas on two backends: %v", err)
 	}
 	if _, err := run(`CREATE TABLE r (id INT) DUPLICATE KEY(id) DISTRIBUTED BY HASH(id) BUCKETS 17`); err == nil {
 		t.Error("more buckets than the limit were taken")

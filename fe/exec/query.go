@@ -35,15 +35,9 @@ func (s *Session) query(ctx context.Context, id [16]byte, sql []byte, w *mysql.R
 	if tr.NoTable && tr.Constant != nil {
 		return int64(tr.Constant.Rows()), s.sendConstant(tr, w)
 	}
-	for try := 1; ; try++ {
-		rows, err := s.runQuery(ctx, id, tr, w)
-		// A version that was merged away is planned again, as long as the
-		// client has seen nothing (docs/protocol.md, rule 13).
-		if doriserr.Is(err, doriserr.VersionGone) && rows < 0 && try < planTries {
-			continue
-		}
-		return max(rows, 0), err
-	}
+	out := &sender{tr: tr, w: w}
+	err = s.srv.runQuery(ctx, id, tr, out)
+	return out.rows, err
 }
 
 // env is what a statement depends on besides its text.
@@ -102,54 +96,116 @@ func (s *Session) sendConstant(tr *translate.Translated, w *mysql.ResultWriter) 
 	return w.End(0)
 }
 
-// runQuery plans at the present visible versions and streams the result; rows
-// is -1 while nothing was sent.
-func (s *Session) runQuery(ctx context.Context, id [16]byte, tr *translate.Translated, w *mysql.ResultWriter) (rows int64, err error) {
-	p, err := s.srv.planQuery(id, tr)
-	if err != nil {
-		return -1, err
+// rowSink takes a query's result: its columns once, then blocks, then the end.
+type rowSink interface {
+	columns(head *bepb.QueryChunk) error
+	block(b *block.Block) error
+	end() error
+}
+
+// sender sends a result to the client.
+type sender struct {
+	tr   *translate.Translated
+	w    *mysql.ResultWriter
+	rows int64
+}
+
+func (s *sender) columns(head *bepb.QueryChunk) error {
+	_, cols := resultColumns(s.tr, head)
+	return s.w.Columns(cols)
+}
+
+func (s *sender) block(b *block.Block) error {
+	s.rows += int64(b.Rows())
+	return s.w.Block(b)
+}
+
+func (s *sender) end() error { return s.w.End(0) }
+
+// runQuery plans a query at the present visible versions and hands its result to
+// out. Until out was given something, a failure that another replica may not
+// have is answered by another plan.
+func (s *Server) runQuery(ctx context.Context, id [16]byte, tr *translate.Translated, out rowSink) error {
+	var f failover
+	for {
+		p, err := s.planQuery(id, tr, &f.avoid)
+		if err != nil {
+			return f.noPlan(err)
+		}
+		at, err := s.runPlan(ctx, p, tr, out)
+		if err == nil {
+			return nil
+		}
+		failed := s.queryError(tr, p, err)
+		if ctx.Err() != nil || !f.again(p, at, err) {
+			return failed
+		}
+		f.last = failed
+		s.Logger.Warn("a query is planned again", "backend_id", p.Coordinator.ID, "err", failed)
 	}
-	stream, err := s.srv.Backends.Query(ctx, p.Coordinator, p.Request)
+}
+
+// progress is how far a plan came.
+type progress uint8
+
+const (
+	sent    progress = iota // its coordinator may not have got it
+	running                 // its coordinator has taken it
+	begun                   // somebody was given a part of the result
+)
+
+// runPlan runs a plan and says how far it came.
+func (s *Server) runPlan(ctx context.Context, p *plan.Plan, tr *translate.Translated, out rowSink) (progress, error) {
+	// Its end ends the stream.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.Backends.Query(ctx, p.Coordinator, p.Request)
 	if err != nil {
-		return -1, queryError(tr, p, err)
+		return sent, err
 	}
 	head, err := stream.Recv()
 	if err != nil {
-		return -1, queryError(tr, p, err)
+		return running, doriserr.FromStatus(err)
 	}
-	types, cols := resultColumns(tr, head)
-	if err := w.Columns(cols); err != nil {
-		return 0, err
-	}
+	types, _ := resultColumns(tr, head)
 	b := block.New(types)
-	for {
+	for at := running; ; {
 		chunk, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return rows, w.End(0)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return at, doriserr.FromStatus(err)
+		}
+		if at != begun {
+			at = begun
+			if err := out.columns(head); err != nil {
+				return at, err
+			}
 		}
 		if err != nil {
-			return rows, queryError(tr, p, err)
+			return at, out.end()
 		}
 		b.Reset()
 		if _, err := block.DecodeAppend(b, chunk.Block); err != nil {
-			return rows, fmt.Errorf("cannot read the backend's rows: %w", err)
+			return at, fmt.Errorf("cannot read the backend's rows: %w", err)
 		}
-		rows += int64(b.Rows())
-		if err := w.Block(b); err != nil {
-			return rows, err
+		if err := out.block(b); err != nil {
+			return at, err
 		}
 	}
 }
 
 // queryError is a failure of a query: nothing was changed, so that a broken
-// connection is no doubt but a failure. The BE that ran the query read tablets
-// of its own: one of them is named, like a tablet of a BE known to be dead.
-func queryError(tr *translate.Translated, p *plan.Plan, err error) error {
-	err = doriserr.FromStatus(err)
+// connection is no doubt but a failure. The backend that failed was read for
+// tablets: one of them is named, like a tablet of a BE known to be dead.
+func (s *Server) queryError(tr *translate.Translated, p *plan.Plan, err error) error {
 	if !doriserr.Is(err, doriserr.Unknown) {
 		return err
 	}
 	be := p.Coordinator
+	if place, ok := doriserr.PlaceOf(err); ok && place.BackendID != be.ID {
+		if other := s.present().byID[place.BackendID]; other != nil {
+			be = other
+		}
+	}
 	for i, t := range p.Request.Tables {
 		for _, tablet := range t.Tablets {
 			if tablet.BackendId == be.ID {
@@ -178,7 +234,7 @@ func resultColumns(tr *translate.Translated, head *bepb.QueryChunk) ([]value.Typ
 }
 
 // planQuery takes the visible versions and the BEs at one moment.
-func (s *Server) planQuery(id [16]byte, tr *translate.Translated) (*plan.Plan, error) {
+func (s *Server) planQuery(id [16]byte, tr *translate.Translated, avoid *plan.Avoid) (*plan.Plan, error) {
 	tables := make([]plan.Table, len(tr.Tables))
 	for i, t := range tr.Tables {
 		tables[i] = plan.Table{Name: t.Name, Table: t.Table, Columns: t.Columns}
@@ -187,8 +243,9 @@ func (s *Server) planQuery(id [16]byte, tr *translate.Translated) (*plan.Plan, e
 	for i, c := range tr.Columns {
 		hints[i] = c.Type
 	}
+	q := &plan.Query{ID: queryID(id), SQL: tr.SQL, Tables: tables, Hints: hints, Seed: s.queries.Add(1), Avoid: avoid}
 	var p *plan.Plan
 	var err error
-	s.Node.View(func(st *meta.State) { p, err = plan.Make(st, queryID(id), tr.SQL, tables, hints) })
+	s.Node.View(func(st *meta.State) { p, err = plan.Make(st, q) })
 	return p, err
 }

@@ -2,11 +2,10 @@ package exec
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"dorisgo/block"
 	"dorisgo/doriserr"
+	"dorisgo/rpc/bepb"
 	"dorisgo/sql/translate"
 	"dorisgo/value"
 )
@@ -21,34 +20,30 @@ func (s *Server) RowCount(ctx context.Context, db, table string) (int64, error) 
 		SQL: `SELECT count(*) FROM "t"`, Tables: []translate.TableRef{{Name: "t", DB: db, Table: t, Columns: []int{0}}},
 		Columns: []translate.Column{{Name: "count(*)", Type: value.Type{Kind: value.BigInt}}},
 	}
-	p, err := s.planQuery([16]byte{}, tr)
-	if err != nil {
+	var c counter
+	if err := s.runQuery(ctx, [16]byte{}, tr, &c); err != nil {
 		return 0, err
 	}
-	stream, err := s.Backends.Query(ctx, p.Coordinator, p.Request)
-	if err != nil {
-		return 0, queryError(tr, p, err)
+	if c.rows != 1 {
+		return 0, doriserr.New(doriserr.Internal, "a count gave %d rows", c.rows)
 	}
-	head, err := stream.Recv()
-	if err != nil {
-		return 0, queryError(tr, p, err)
-	}
-	types, _ := resultColumns(tr, head)
-	b := block.New(types)
-	for {
-		chunk, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return 0, queryError(tr, p, err)
-		}
-		if _, err := block.DecodeAppend(b, chunk.Block); err != nil {
-			return 0, err
-		}
-	}
-	if b.Rows() != 1 {
-		return 0, doriserr.New(doriserr.Internal, "a count gave %d rows", b.Rows())
-	}
-	return b.Col(0).Int64(0), nil
+	return c.count, nil
 }
+
+// counter takes the result of a count.
+type counter struct {
+	rows  int
+	count int64
+}
+
+func (c *counter) columns(*bepb.QueryChunk) error { return nil }
+
+func (c *counter) block(b *block.Block) error {
+	c.rows += b.Rows()
+	if b.Rows() > 0 {
+		c.count = b.Col(0).Int64(0)
+	}
+	return nil
+}
+
+func (c *counter) end() error { return nil }

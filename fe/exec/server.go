@@ -83,6 +83,17 @@ type Config struct {
 	Leaving func(backendID int64) bool
 	// Beats are the newest heartbeats of BEs, empty on an FE that does not lead.
 	Beats func() map[int64]time.Time
+	// Replica is what a BE reported of a replica; nil, and ok is false, where
+	// that is not known: on an FE that does not lead.
+	Replica func(backendID, tabletID, replicaID int64) (r ReplicaReport, ok bool)
+}
+
+// ReplicaReport is what a BE says of a replica of its own.
+type ReplicaReport struct {
+	// Through is the version through which it is gap-free there.
+	Through, Rows, Bytes int64
+	// Versions is how many rowsets it has.
+	Versions int64
 }
 
 // Limits are configuration keys.
@@ -109,6 +120,8 @@ type Server struct {
 	next    router.RoundRobin
 	globals atomic.Pointer[globals]
 	cached  atomic.Pointer[nodesAndUsers]
+	// queries counts the plans of queries, which spread over replicas by it.
+	queries atomic.Uint64
 }
 
 type globals struct {

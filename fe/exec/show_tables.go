@@ -154,56 +154,6 @@ func showCreateDatabase(_ context.Context, s *Session, st *ddl.Show) (*result, e
 	return &result{columns: []string{"Database", "Create Database"}, rows: [][]string{{st.Name, "CREATE DATABASE `" + st.Name + "`"}}}, nil
 }
 
-func showPartitions(_ context.Context, s *Session, st *ddl.Show) (*result, error) {
-	_, t, err := s.tableOf(st.Table)
-	if err != nil {
-		return nil, err
-	}
-	r := &result{columns: []string{"PartitionId", "PartitionName", "VisibleVersion", "VisibleVersionTime", "State", "PartitionKey", "Range", "DistributionKey",
-		"Buckets", "ReplicationNum", "StorageMedium", "CooldownTime", "RemoteStoragePolicy", "LastConsistencyCheckTime", "DataSize", "IsInMemory",
-		"ReplicaAllocation", "IsMutable", "SyncWithBaseTables", "UnsyncTables", "CommittedVersion", "RowCount"}}
-	var dist []string
-	for _, i := range t.DistCols {
-		dist = append(dist, t.Columns[i].Name)
-	}
-	key := strings.Join(dist, ", ")
-	if key == "" {
-		key = "RANDOM"
-	}
-	s.srv.Node.View(func(state *meta.State) {
-		for _, p := range t.Partitions {
-			v, _ := state.PartitionVersion(p.ID)
-			r.rows = append(r.rows, []string{itoa(p.ID), p.Name, itoa(v.Visible), wallText(v.VisibleTimeMs), "NORMAL", "", "", key,
-				itoa(len(p.Tablets)), itoa(t.Props.ReplicationNum), "HDD", "9999-12-31 23:59:59", "", "\\N", "", "false",
-				"tag.location.default: " + itoa(t.Props.ReplicationNum), "true", "true", "\\N", itoa(v.Committed), ""})
-		}
-	})
-	return r, nil
-}
-
-func showTablets(_ context.Context, s *Session, st *ddl.Show) (*result, error) {
-	_, t, err := s.tableOf(st.Table)
-	if err != nil {
-		return nil, err
-	}
-	r := &result{columns: []string{"TabletId", "ReplicaId", "BackendId", "SchemaHash", "Version", "LstSuccessVersion", "LstFailedVersion", "LstFailedTime",
-		"LocalDataSize", "RemoteDataSize", "RowCount", "State", "LstConsistencyCheckTime", "CheckVersion", "VersionCount", "QueryHits", "PathHash",
-		"Path", "MetaUrl", "CompactionStatus", "CooldownReplicaId", "CooldownMetaId"}}
-	s.srv.Node.View(func(state *meta.State) {
-		for _, p := range t.Partitions {
-			for _, tablet := range p.Tablets {
-				for _, replica := range tablet.Replicas {
-					row := make([]string, len(r.columns))
-					free := itoa(state.GapFree(p.ID, tablet.ID, replica.BackendID))
-					row[0], row[1], row[2], row[4], row[5], row[6], row[11] = itoa(tablet.ID), itoa(replica.ID), itoa(replica.BackendID), free, free, "-1", "NORMAL"
-					r.rows = append(r.rows, row)
-				}
-			}
-		}
-	})
-	return r, nil
-}
-
 // wallText is a wall clock in Unix milliseconds as SHOW prints it.
 func wallText(ms int64) string {
 	if ms == 0 {

@@ -40,6 +40,8 @@ type Server struct {
 
 	mu    sync.Mutex
 	beats map[int64]Beat
+
+	replicas replicas
 }
 
 // Beat is the newest heartbeat of a BE, on the leader.
@@ -156,6 +158,7 @@ func (s *Server) Heartbeat(ctx context.Context, r *fepb.HeartbeatRequest) (*fepb
 	}
 	s.count()
 	s.mu.Unlock()
+	s.noteReplicas(be.ID, r.Replicas)
 	if !be.Alive {
 		if _, err := s.node.Propose(ctx, &meta.SetBackendAlive{ID: be.ID, BootEpoch: be.BootEpoch, Alive: true}); err != nil {
 			return nil, s.fail(err)

@@ -39,29 +39,6 @@ func parseBool(name, v string) (bool, error) {
 	return false, bad("%s must be `true` or `false`", name)
 }
 
-func parseReplicationNum(c *context, name, v string) error {
-	n, err := strconv.ParseInt(v, 10, 16)
-	if err != nil {
-		return bad("Invalid %s format: %s", name, v)
-	}
-	if n <= 0 {
-		return bad("Replication num should be greater than 0, not %s", v)
-	}
-	c.p.ReplicationNum = int32(n)
-	return nil
-}
-
-func parseAllocation(c *context, name, v string) error {
-	tag, num, ok := strings.Cut(v, ":")
-	if !ok {
-		return bad("Invalid %s format: %s", name, v)
-	}
-	if strings.TrimSpace(tag) != defaultTag {
-		return bad("Invalid %s: %s, only %s is supported", name, v, defaultTag)
-	}
-	return parseReplicationNum(c, name, strings.TrimSpace(num))
-}
-
 func parseBloomFilter(c *context, _, v string) error {
 	for col := range strings.SplitSeq(v, ",") {
 		col = strings.TrimSpace(col)

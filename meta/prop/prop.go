@@ -64,10 +64,10 @@ func Defaults(t *Target) meta.Properties {
 func Create(t *Target, props []Property) (meta.Properties, error) {
 	p := Defaults(t)
 	c := &context{Target: t, p: &p}
-	var unknown []Property
+	props, unknown := oneAllocation(props)
 	for _, kv := range props {
 		e := find(kv.Key)
-		if e == nil {
+		if e == nil || e.alterOnly {
 			unknown = append(unknown, kv)
 			continue
 		}

@@ -2,6 +2,7 @@ package prop
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"dorisgo/doriserr"
@@ -42,7 +43,12 @@ func TestTexts(t *testing.T) {
 		{meta.DuplicateKeys, false, "light_schema_change", "yes", "light_schema_change must be `true` or `false`"},
 		{meta.DuplicateKeys, false, "nope", "1", "Unknown properties: {nope=1}"},
 		{meta.DuplicateKeys, true, "nope", "1", "Unknown table property: [nope]"},
-		{meta.DuplicateKeys, true, "replication_num", "1", "Unknown table property: [replication_num]"},
+		{meta.DuplicateKeys, true, "replication_num", "0", "Replication num should be greater than 0, not 0"},
+		{meta.DuplicateKeys, true, "storage_medium", "ssd", "Unknown table property: [storage_medium]"},
+		{meta.DuplicateKeys, false, "default.replication_num", "1", "Unknown properties: {default.replication_num=1}"},
+		{meta.DuplicateKeys, false, "replication_allocation", "3", "Invalid replication allocation property: 3"},
+		{meta.DuplicateKeys, false, "replication_allocation", "tag.rack.a:3", "Invalid replication allocation tag property: tag.rack.a:3"},
+		{meta.DuplicateKeys, false, "replication_allocation", "tag.location.: 3", "Invalid replication allocation location tag property: tag.location.:3"},
 		{meta.DuplicateKeys, false, "enable_unique_key_merge_on_write", "true", "enable_unique_key_merge_on_write property only support unique key table"},
 		{meta.UniqueKeys, false, "function_column.sequence_col", "x", "The specified sequence column[x] not exists"},
 		{meta.UniqueKeys, false, "function_column.sequence_col", "s", "Sequence type only support integer types and date types"},
@@ -79,6 +85,30 @@ func TestAlterTakesOneProperty(t *testing.T) {
 	p, err := Alter(target, Defaults(target), []Property{{"GROUP_COMMIT_MODE", "ASYNC_MODE"}})
 	if err != nil || p.GroupCommitMode != AsyncMode {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestReplicationNum(t *testing.T) {
+	target := &Target{Keys: meta.DuplicateKeys}
+	for _, kv := range []Property{{"replication_num", "2"}, {"Replication_Allocation", "tag.location.default: 2"}} {
+		p, err := Create(target, []Property{kv})
+		if err != nil || p.ReplicationNum != 2 {
+			t.Errorf("CREATE TABLE with %v: %d, %v", kv, p.ReplicationNum, err)
+		}
+	}
+	for _, key := range []string{"replication_num", "default.replication_num", "replication_allocation", "default.replication_allocation"} {
+		value := "5"
+		if strings.HasSuffix(key, "allocation") {
+			value = "tag.location.default:5"
+		}
+		p, err := Alter(target, Defaults(target), []Property{{key, value}})
+		if err != nil || p.ReplicationNum != 5 {
+			t.Errorf("ALTER TABLE with %s: %d, %v", key, p.ReplicationNum, err)
+		}
+	}
+	both := []Property{{"replication_allocation", "tag.location.default: 3"}, {"replication_num", "2"}}
+	if _, err := Create(target, both); err == nil || err.Error() != "Unknown properties: {replication_allocation=tag.location.default: 3}" {
+		t.Errorf("both: %v", err)
 	}
 }
 

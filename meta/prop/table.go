@@ -1,7 +1,6 @@
 package prop
 
 import (
-	"fmt"
 	"strconv"
 
 	"dorisgo/meta"
@@ -12,6 +11,8 @@ type entry struct {
 	name string
 	// mutable says that ALTER TABLE ... SET may change it.
 	mutable bool
+	// alterOnly says that CREATE TABLE does not know it.
+	alterOnly bool
 	// parse checks a value and stores it.
 	parse func(c *context, name, value string) error
 	// show is the value in SHOW CREATE TABLE; ok is false if it is left out.
@@ -21,8 +22,10 @@ type entry struct {
 
 // table is every property, in the order of SHOW CREATE TABLE.
 var table = []entry{
-	{name: "replication_allocation", parse: parseAllocation, show: showAllocation},
-	{name: "replication_num", parse: parseReplicationNum},
+	{name: replicationAllocation, mutable: true, parse: parseAllocation, show: showAllocation},
+	{name: replicationNum, mutable: true, parse: parseReplicationNum},
+	{name: "default." + replicationAllocation, alterOnly: true, mutable: true, parse: parseAllocation},
+	{name: "default." + replicationNum, alterOnly: true, mutable: true, parse: parseReplicationNum},
 	{name: "min_load_replica_num", parse: oneOf("-1"), show: always("-1")},
 	{name: "bloom_filter_columns", parse: parseBloomFilter, show: nonEmpty(func(p *meta.Properties) string { return p.BloomFilterColumns })},
 	{name: "is_being_synced", parse: oneOf("false"), show: always("false")},
@@ -82,10 +85,6 @@ func timeSeriesOnly(get func(*meta.Properties) int64) func(*meta.Table) (string,
 	return func(t *meta.Table) (string, bool) {
 		return strconv.FormatInt(get(&t.Props), 10), t.Props.CompactionPolicy == timeSeries
 	}
-}
-
-func showAllocation(t *meta.Table) (string, bool) {
-	return fmt.Sprintf("%s: %d", defaultTag, t.Props.ReplicationNum), true
 }
 
 func showCompression(t *meta.Table) (string, bool) {

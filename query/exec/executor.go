@@ -5,10 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"dorisgo/block"
 	"dorisgo/doriserr"
@@ -41,10 +37,6 @@ type Executor struct {
 	// each other do not wait in a ring. nil sets no bound.
 	Statements chan struct{}
 }
-
-// publishWait is how long a read waits for a version that the FE has and this
-// BE does not: after a restart it is on its way.
-const publishWait = 10 * time.Second
 
 // Query runs a statement as its coordinator. send gets the columns first, then
 // the rows, and is called by one goroutine.
@@ -134,7 +126,7 @@ func (e *Executor) input(ctx context.Context, queryID string, t *bepb.QueryTable
 		local = append(local, s)
 	}
 	for _, s := range local {
-		if err := addLocal(ctx, in, s, t.Columns); err != nil {
+		if err := e.addLocal(ctx, in, s, t.Columns); err != nil {
 			return nil, err
 		}
 	}
@@ -144,24 +136,8 @@ func (e *Executor) input(ctx context.Context, queryID string, t *bepb.QueryTable
 	return in, nil
 }
 
-func (e *Executor) pin(ctx context.Context, t *bepb.ScanTablet) (*storage.Snapshot, error) {
-	s, err := e.Storage.Snapshot(ctx, t.PartitionId, t.TabletId, t.Version)
-	if _, late := errors.AsType[*storage.NotYetError](err); late {
-		wait, cancel := context.WithTimeout(ctx, publishWait)
-		defer cancel()
-		if err := e.Storage.WaitPublished(wait, t.PartitionId, t.Version); err != nil {
-			return nil, fmt.Errorf("tablet %d on backend %d: %w", t.TabletId, e.Self, err)
-		}
-		s, err = e.Storage.Snapshot(ctx, t.PartitionId, t.TabletId, t.Version)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("tablet %d on backend %d: %w", t.TabletId, e.Self, err)
-	}
-	return s, nil
-}
-
 // addLocal adds a pinned tablet's inline rows and files.
-func addLocal(ctx context.Context, in *duck.TableInput, s *storage.Snapshot, cols []*bepb.ColumnDesc) error {
+func (e *Executor) addLocal(ctx context.Context, in *duck.TableInput, s *storage.Snapshot, cols []*bepb.ColumnDesc) error {
 	var rows *block.Block
 	var have []storage.ColumnDesc
 	flush := func() error {
@@ -178,7 +154,7 @@ func addLocal(ctx context.Context, in *duck.TableInput, s *storage.Snapshot, col
 	}
 	for rs, err := range s.Inline(ctx) {
 		if err != nil {
-			return err
+			return e.failed(s.TabletID, err)
 		}
 		if rows == nil || !sameColumns(have, rs.Columns) {
 			if err := flush(); err != nil {
@@ -188,7 +164,7 @@ func addLocal(ctx context.Context, in *duck.TableInput, s *storage.Snapshot, col
 			rows = block.New(storedTypes(have))
 		}
 		if _, err := block.DecodeAppend(rows, rs.Data); err != nil {
-			return doriserr.Wrap(doriserr.Corrupt, err, "rowset %s of tablet %d", rs.ID, s.TabletID)
+			return e.failed(s.TabletID, doriserr.Wrap(doriserr.Corrupt, err, "rowset %s", rs.ID))
 		}
 	}
 	if err := flush(); err != nil {
@@ -220,69 +196,6 @@ func sameColumns(a, b []storage.ColumnDesc) bool {
 	return true
 }
 
-// remoteRows streams the rows of other BEs' tablets, all BEs at a time, a few
-// blocks ahead of who takes them.
-func (e *Executor) remoteRows(ctx context.Context, queryID string, t *bepb.QueryTable, remote map[int64][]*bepb.ScanTablet) iter.Seq2[*block.Block, error] {
-	return func(yield func(*block.Block, error) bool) {
-		g, ctx := errgroup.WithContext(ctx)
-		ctx, cancel := context.WithCancel(ctx)
-		blocks := make(chan *block.Block, 2*len(remote))
-		for backend, tablets := range remote {
-			g.Go(func() error {
-				r := &bepb.ScanRequest{QueryId: queryID, TableId: t.TableId, Columns: t.Columns, Tablets: tablets}
-				if err := e.fetch(ctx, backend, r, blocks); err != nil {
-					return fmt.Errorf("tablet %d on backend %d: %w", tablets[0].TabletId, backend, err)
-				}
-				return nil
-			})
-		}
-		done := make(chan error, 1)
-		go func() {
-			err := g.Wait()
-			close(blocks)
-			done <- err
-		}()
-		wanted := true
-		for b := range blocks {
-			if wanted && !yield(b, nil) {
-				wanted = false
-				cancel()
-			}
-		}
-		cancel()
-		if err := <-done; err != nil && wanted {
-			yield(nil, err)
-		}
-	}
-}
-
-// fetch receives the rows of one BE.
-func (e *Executor) fetch(ctx context.Context, backend int64, r *bepb.ScanRequest, out chan<- *block.Block) error {
-	scan, err := e.Peers.Scan(ctx, backend, r)
-	if err != nil {
-		return doriserr.FromStatus(err)
-	}
-	kinds := types(r.Columns)
-	for {
-		chunk, err := scan.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return doriserr.FromStatus(err)
-		}
-		b := block.New(kinds)
-		if _, err := block.DecodeAppend(b, chunk.Block); err != nil {
-			return err
-		}
-		select {
-		case out <- b:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
 // Scan streams the rows of this BE's tablets.
 func (e *Executor) Scan(ctx context.Context, r *bepb.ScanRequest, send func(*bepb.ScanChunk) error) error {
 	in := &duck.TableInput{Name: "t", Columns: relation(r.Columns)}
@@ -296,7 +209,7 @@ func (e *Executor) Scan(ctx context.Context, r *bepb.ScanRequest, send func(*bep
 		pins = append(pins, s)
 	}
 	for _, s := range pins {
-		if err := addLocal(ctx, in, s, r.Columns); err != nil {
+		if err := e.addLocal(ctx, in, s, r.Columns); err != nil {
 			return err
 		}
 	}

@@ -13,8 +13,10 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"dorisgo/block"
+	"dorisgo/doriserr"
 	"dorisgo/duck"
 	"dorisgo/rpc/bepb"
 	"dorisgo/storage"
@@ -109,18 +111,18 @@ type peers map[int64]*Executor
 func (p peers) Scan(ctx context.Context, id int64, r *bepb.ScanRequest) (bepb.Backend_ScanClient, error) {
 	e, ok := p[id]
 	if !ok {
-		return nil, fmt.Errorf("backend %d is down", id)
+		return nil, doriserr.New(doriserr.Unknown, "backend %d is down", id)
 	}
 	s := &scanStream{ctx: ctx, chunks: make(chan *bepb.ScanChunk), end: make(chan error, 1)}
 	go func() {
-		s.end <- e.Scan(ctx, r, func(c *bepb.ScanChunk) error {
+		s.end <- doriserr.ToStatus(e.Scan(ctx, r, func(c *bepb.ScanChunk) error {
 			select {
 			case s.chunks <- c:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-		})
+		}))
 	}()
 	return s, nil
 }
@@ -131,6 +133,9 @@ type scanStream struct {
 	chunks chan *bepb.ScanChunk
 	end    chan error
 }
+
+// Header implements bepb.Backend_ScanClient: the scan was taken.
+func (s *scanStream) Header() (metadata.MD, error) { return nil, nil }
 
 // Recv implements bepb.Backend_ScanClient.
 func (s *scanStream) Recv() (*bepb.ScanChunk, error) {

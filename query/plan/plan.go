@@ -20,6 +20,20 @@ type Table struct {
 	Columns []int
 }
 
+// Query is a statement to be planned.
+type Query struct {
+	ID string
+	// SQL is in the engine's dialect and names the tables by their relations.
+	SQL    string
+	Tables []Table
+	// Hints are what is known of the result's columns.
+	Hints []value.Type
+	// Seed spreads queries over replicas: the same seed chooses the same ones.
+	Seed uint64
+	// Avoid is what failed before; nil is nothing.
+	Avoid *Avoid
+}
+
 // Plan is a query ready to be sent.
 type Plan struct {
 	Coordinator *meta.Backend
@@ -27,112 +41,55 @@ type Plan struct {
 }
 
 // Make plans a statement in the state as it is: call it within one View, so that
-// all versions are of one moment. A tablet whose replicas are all down fails the
-// query and is named.
-func Make(st *meta.State, queryID, sql string, tables []Table, hints []value.Type) (*Plan, error) {
-	p := &Plan{Request: &bepb.QueryRequest{QueryId: queryID, Sql: sql}}
-	for _, h := range hints {
+// all versions are of one moment. Each tablet is read on a living backend that
+// has all of its versions. A tablet that no backend can read fails the query
+// with NoBackend and is named.
+func Make(st *meta.State, q *Query) (*Plan, error) {
+	p := &Plan{Request: &bepb.QueryRequest{QueryId: q.ID, Sql: q.SQL}}
+	for _, h := range q.Hints {
 		p.Request.ResultTypes = append(p.Request.ResultTypes, &bepb.ColumnDesc{
 			Kind: uint32(h.Kind), Precision: uint32(h.Precision), Scale: uint32(h.Scale), Length: h.Length,
 		})
 	}
-	tablets := map[int64]int{}
-	for i := range tables {
-		t, err := planTable(st, &tables[i], tablets)
+	r := &reader{st: st, avoid: q.Avoid, seed: q.Seed}
+	for i := range q.Tables {
+		t, err := r.table(&q.Tables[i])
 		if err != nil {
 			return nil, err
 		}
 		p.Request.Tables = append(p.Request.Tables, t)
 	}
-	p.Coordinator = coordinator(st, tablets)
+	p.Coordinator = r.coordinator()
 	if p.Coordinator == nil {
 		return nil, doriserr.New(doriserr.NoBackend, "No alive backend")
 	}
+	r.assign(p.Coordinator.ID)
 	return p, nil
 }
 
-func planTable(st *meta.State, in *Table, count map[int64]int) (*bepb.QueryTable, error) {
+// table adds the tablets of one mention of a table.
+func (r *reader) table(in *Table) (*bepb.QueryTable, error) {
 	// The definition may have changed since the statement was translated.
-	t := st.Table(in.Table.ID)
+	t := r.st.Table(in.Table.ID)
 	if t == nil {
 		return nil, doriserr.New(doriserr.UnknownTable, "Table [%s] was dropped while the query was planned", in.Table.Name)
 	}
 	out := &bepb.QueryTable{Name: in.Name, TableId: t.ID, Columns: Columns(in.Table, in.Columns)}
 	for _, part := range t.Partitions {
-		v, ok := st.PartitionVersion(part.ID)
+		v, ok := r.st.PartitionVersion(part.ID)
 		if !ok {
 			return nil, fmt.Errorf("BUG: partition %d of table %s has no version", part.ID, t.Name)
 		}
-		through := publishedThrough(st, part)
 		for _, tablet := range part.Tablets {
-			be := replica(st, through, tablet, v.Visible)
-			if be == 0 {
-				return nil, doriserr.New(doriserr.NoBackend, "tablet %d of table %s has no replica that can be read: %s", tablet.ID, t.Name, describe(st, through, tablet, v.Visible))
+			scan, ok := r.add(part, tablet, v.Visible)
+			if !ok {
+				return nil, doriserr.New(doriserr.NoBackend, "tablet %d of table %s has no replica that can be read: %s",
+					tablet.ID, t.Name, r.describe(part, tablet, v.Visible))
 			}
-			count[be]++
-			out.Tablets = append(out.Tablets, &bepb.ScanTablet{PartitionId: part.ID, TabletId: tablet.ID, Version: v.Visible, BackendId: be})
+			out.Tablets = append(out.Tablets, scan)
 		}
 	}
 	return out, nil
-}
-
-// publishedThrough is for each BE the version through which it can publish a
-// partition. A BE publishes a partition's versions in order and stops at the
-// first whose rowset it lacks in any of its tablets, so that its other tablets
-// of the partition stay behind as well.
-func publishedThrough(st *meta.State, part *meta.Partition) map[int64]int64 {
-	through := map[int64]int64{}
-	for _, t := range part.Tablets {
-		for _, r := range t.Replicas {
-			v := st.GapFree(part.ID, t.ID, r.BackendID)
-			if have, ok := through[r.BackendID]; !ok || v < have {
-				through[r.BackendID] = v
-			}
-		}
-	}
-	return through
-}
-
-// replica is a living BE that has the tablet at the version.
-func replica(st *meta.State, through map[int64]int64, t *meta.Tablet, version int64) int64 {
-	for _, r := range t.Replicas {
-		b := st.Backend(r.BackendID)
-		if b != nil && b.Alive && through[r.BackendID] >= version {
-			return r.BackendID
-		}
-	}
-	return 0
-}
-
-func describe(st *meta.State, through map[int64]int64, t *meta.Tablet, version int64) string {
-	text := ""
-	for _, r := range t.Replicas {
-		if text != "" {
-			text += ", "
-		}
-		b := st.Backend(r.BackendID)
-		switch {
-		case b == nil:
-			text += fmt.Sprintf("backend %d is unknown", r.BackendID)
-		case !b.Alive:
-			text += fmt.Sprintf("backend %d (%s) is not alive", b.ID, b.Host)
-		default:
-			text += fmt.Sprintf("backend %d (%s) lacks versions after %d of %d", b.ID, b.Host, through[b.ID], version)
-		}
-	}
-	return text
-}
-
-// coordinator is the BE that has most of the tablets, any living one for a
-// statement without tables.
-func coordinator(st *meta.State, tablets map[int64]int) *meta.Backend {
-	var best *meta.Backend
-	for _, b := range st.Backends() {
-		if b.Alive && (best == nil || tablets[b.ID] > tablets[best.ID]) {
-			best = b
-		}
-	}
-	return best
 }
 
 // Columns describes some of a table's columns for a scan.

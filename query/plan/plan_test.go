@@ -83,7 +83,7 @@ func (r *room) load(t *meta.Table, tablet int, on ...int) {
 }
 
 func (r *room) plan(tables ...Table) (*Plan, error) {
-	return Make(r.st, "q", "SELECT 1", tables, nil)
+	return Make(r.st, &Query{ID: "q", SQL: "SELECT 1", Tables: tables})
 }
 
 // on are the numbers of the BEs that a planned table is read on.
@@ -145,11 +145,13 @@ func TestPlanAvoidsDeadAndStuck(t *testing.T) {
 			t.Errorf("%v, %v, want BEs %v", r.on(p, 0), err, on)
 		}
 	}
-	want(0, 1, 2)
-	// BE 1 misses a row of tablet 0: it cannot publish that version of the
-	// partition, so its other tablets are behind as well.
+	want(0, 0, 0)
+	// BE 1 misses a row of tablet 0: its other tablets are as good as before.
 	r.load(tb, 0, 0, 2)
-	want(0, 2, 2)
+	want(0, 0, 0)
+	r.do(&meta.SetBackendAlive{ID: r.bes[0], BootEpoch: 1})
+	want(2, 2, 2)
+	r.do(&meta.SetBackendAlive{ID: r.bes[0], BootEpoch: 1, Alive: true})
 	r.do(&meta.SetBackendAlive{ID: r.bes[2], BootEpoch: 1})
 	want(0, 0, 0)
 	r.do(&meta.SetBackendAlive{ID: r.bes[0], BootEpoch: 1})
@@ -170,6 +172,87 @@ func TestPlanAvoidsDeadAndStuck(t *testing.T) {
 	r.do(&meta.DropBackend{ID: r.bes[2], Force: true})
 	if _, err := r.plan(Table{Name: "t", Table: tb}); err == nil || !strings.Contains(err.Error(), "is unknown") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestSpread: the coordinator reads what it can, the rest spreads, and another
+// seed chooses others.
+func TestSpread(t *testing.T) {
+	r := newRoom(t, 4)
+	tb := r.create("t", []int{0, 1, 2}, []int{1, 2, 3}, []int{1, 2, 3}, []int{0, 2, 3}, []int{0, 1, 3})
+	seen := map[string]int{}
+	for seed := range uint64(12) {
+		p, err := Make(r.st, &Query{Tables: []Table{{Table: tb}}, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := r.on(p, 0)
+		seen[fmt.Sprint(on)]++
+		coordinator := slices.Index(r.bes, p.Coordinator.ID)
+		for i, tablet := range tb.Partitions[0].Tablets {
+			local := slices.ContainsFunc(tablet.Replicas, func(rep meta.Replica) bool { return rep.BackendID == p.Coordinator.ID })
+			if local != (on[i] == coordinator) {
+				t.Errorf("seed %d: tablet %d is read on BE %d, BE %d coordinates", seed, i, on[i], coordinator)
+			}
+			if scan := p.Request.Tables[0].Tablets[i]; !scan.Alternatives {
+				t.Errorf("tablet %d has no alternatives", i)
+			}
+		}
+	}
+	if len(seen) < 3 {
+		t.Errorf("12 seeds gave %v", seen)
+	}
+	// What is not with the coordinator spreads.
+	wide := r.create("wide", []int{0}, []int{0}, []int{0}, []int{1}, []int{2}, []int{1}, []int{2})
+	p, err := r.plan(Table{Table: wide})
+	if err != nil || p.Coordinator.ID != r.bes[0] || p.Request.Tables[0].Tablets[0].Alternatives {
+		t.Errorf("%+v, %v", p, err)
+	}
+	pairs := r.create("pairs", []int{0, 3}, []int{0, 3}, []int{0, 3}, []int{1, 2}, []int{1, 2})
+	if p, err = r.plan(Table{Table: pairs}); err != nil || !slices.Equal(r.on(p, 0), []int{0, 0, 0, 1, 2}) {
+		t.Errorf("%v, %v", r.on(p, 0), err)
+	}
+}
+
+// TestAvoid: what failed is not used again, for that tablet or at all.
+func TestAvoid(t *testing.T) {
+	r := newRoom(t, 3)
+	tb := r.create("t", []int{0, 1, 2}, []int{0, 1, 2})
+	var avoid Avoid
+	plan := func() string {
+		p, err := Make(r.st, &Query{Tables: []Table{{Table: tb}}, Avoid: &avoid})
+		if err != nil {
+			return err.Error()
+		}
+		alternatives := ""
+		for _, tablet := range p.Request.Tables[0].Tablets {
+			alternatives += map[bool]string{true: "+", false: "-"}[tablet.Alternatives]
+		}
+		return fmt.Sprint(slices.Index(r.bes, p.Coordinator.ID), r.on(p, 0), alternatives)
+	}
+	tablets := tb.Partitions[0].Tablets
+	for _, step := range []struct {
+		avoid func()
+		want  string
+	}{
+		{func() {}, "0 [0 0]++"},
+		{func() { avoid.Replica(tablets[0].ID, r.bes[0]) }, "1 [1 1]++"},
+		{func() { avoid.Replica(tablets[1].ID, r.bes[1]) }, "2 [2 2]++"},
+		{func() { avoid.Backend(r.bes[2]) }, "0 [1 0]--"},
+		{func() { avoid.Backend(r.bes[0]) }, fmt.Sprintf("tablet %d of table t has no replica that can be read: backend %d (be0) failed, backend %d (be1) failed, backend %d (be2) failed",
+			tablets[1].ID, r.bes[0], r.bes[1], r.bes[2])},
+	} {
+		step.avoid()
+		if got := plan(); got != step.want {
+			t.Errorf("%s, want %s", got, step.want)
+		}
+	}
+	if _, err := Make(r.st, &Query{Avoid: &avoid}); err != nil {
+		t.Errorf("a statement without tables: %v", err)
+	}
+	avoid.Backend(r.bes[1])
+	if _, err := Make(r.st, &Query{Avoid: &avoid}); !doriserr.Is(err, doriserr.NoBackend) {
+		t.Errorf("all backends are avoided: %v", err)
 	}
 }
 
@@ -216,7 +299,7 @@ func TestPlanOfADroppedTable(t *testing.T) {
 
 func TestResultTypes(t *testing.T) {
 	r := newRoom(t, 1)
-	p, err := Make(r.st, "q", "SELECT 1", nil, []value.Type{{Kind: value.Decimal, Precision: 20, Scale: 3}, {Kind: value.VarChar, Length: 7}})
+	p, err := Make(r.st, &Query{Hints: []value.Type{{Kind: value.Decimal, Precision: 20, Scale: 3}, {Kind: value.VarChar, Length: 7}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1783,11 +1783,14 @@ func (*DropTabletsReply) Descriptor() ([]byte, []int) {
 }
 
 type ScanTablet struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	PartitionId   int64                  `protobuf:"varint,1,opt,name=partition_id,json=partitionId,proto3" json:"partition_id,omitempty"`
-	TabletId      int64                  `protobuf:"varint,2,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
-	Version       int64                  `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
-	BackendId     int64                  `protobuf:"varint,4,opt,name=backend_id,json=backendId,proto3" json:"backend_id,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	PartitionId int64                  `protobuf:"varint,1,opt,name=partition_id,json=partitionId,proto3" json:"partition_id,omitempty"`
+	TabletId    int64                  `protobuf:"varint,2,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
+	Version     int64                  `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	BackendId   int64                  `protobuf:"varint,4,opt,name=backend_id,json=backendId,proto3" json:"backend_id,omitempty"`
+	// alternatives says that another backend has the version as well: a backend
+	// that has not published it yet waits briefly and then says so.
+	Alternatives  bool `protobuf:"varint,5,opt,name=alternatives,proto3" json:"alternatives,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1848,6 +1851,13 @@ func (x *ScanTablet) GetBackendId() int64 {
 		return x.BackendId
 	}
 	return 0
+}
+
+func (x *ScanTablet) GetAlternatives() bool {
+	if x != nil {
+		return x.Alternatives
+	}
+	return false
 }
 
 type QueryTable struct {
@@ -2650,14 +2660,15 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\x05index\x18\x03 \x01(\x04R\x05index\x12\x1d\n" +
 	"\n" +
 	"tablet_ids\x18\x04 \x03(\x03R\ttabletIds\"\x12\n" +
-	"\x10DropTabletsReply\"\x85\x01\n" +
+	"\x10DropTabletsReply\"\xa9\x01\n" +
 	"\n" +
 	"ScanTablet\x12!\n" +
 	"\fpartition_id\x18\x01 \x01(\x03R\vpartitionId\x12\x1b\n" +
 	"\ttablet_id\x18\x02 \x01(\x03R\btabletId\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\x03R\aversion\x12\x1d\n" +
 	"\n" +
-	"backend_id\x18\x04 \x01(\x03R\tbackendId\"\xa3\x01\n" +
+	"backend_id\x18\x04 \x01(\x03R\tbackendId\x12\"\n" +
+	"\falternatives\x18\x05 \x01(\bR\falternatives\"\xa3\x01\n" +
 	"\n" +
 	"QueryTable\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +

@@ -49,9 +49,15 @@ func NewServer(token string) *grpc.Server {
 			}
 			return next(ctx, req)
 		}),
-		grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 			if err := check(ss.Context()); err != nil {
 				return err
+			}
+			// Taken waits for it.
+			if info.IsServerStream {
+				if err := ss.SendHeader(nil); err != nil {
+					return err
+				}
 			}
 			return next(srv, ss)
 		}),

@@ -90,6 +90,7 @@ func TestParseShow(t *testing.T) {
 	like := func(p string) func(*Show) { return func(s *Show) { s.Like = &p } }
 	full := func(s *Show) { s.Full = true }
 	global := func(s *Show) { s.Scope = GlobalScope }
+	partitions := func(names ...string) func(*Show) { return func(s *Show) { s.Partitions = names } }
 	where := func(f Filter) func(*Show) { return func(s *Show) { s.Where = &f } }
 	eq := func(c, v string) *Filter { return &Filter{Op: FilterEqual, Column: c, Values: []string{v}} }
 	for _, c := range []struct {
@@ -130,6 +131,11 @@ func TestParseShow(t *testing.T) {
 			s.OrderBy, s.Limit, s.Offset = []Order{{"PartitionId", true}, {"Range", false}}, 10, 5
 		})},
 		{"show tablets from t limit 10 offset 2", show(ShowTablets, on("", "t"), func(s *Show) { s.Limit, s.Offset = 10, 2 })},
+		{"show tablets from d.t partition (p1, `p 2`) where BackendId = 10001 order by TabletId", show(ShowTablets, on("d", "t"), partitions("p1", "p 2"),
+			where(*eq("BackendId", "10001")), func(s *Show) { s.OrderBy = []Order{{Column: "TabletId"}} })},
+		{"admin show replica status from d.t partitions(p1) where status = 'OK'", show(ShowReplicaStatus, on("d", "t"), partitions("p1"), where(*eq("status", "OK")))},
+		{"show replica status from t partition p1", show(ShowReplicaStatus, on("", "t"), partitions("p1"))},
+		{"ADMIN SHOW REPLICA DISTRIBUTION FROM d.t", show(ShowReplicaSpread, on("d", "t"))},
 		{"show tablet 10001", show(ShowTablet, name("10001"))},
 		{"show transaction from d where label = 'x'", show(ShowTransaction, db("d"), where(*eq("label", "x")))},
 		{"show transaction where id=12", show(ShowTransaction, where(*eq("id", "12")))},
@@ -160,7 +166,7 @@ func TestParseShow(t *testing.T) {
 // TestShowForms reads every form of the table in its shortest spelling.
 func TestShowForms(t *testing.T) {
 	object := map[showObject]string{
-		onTable: " FROM t", namedTable: " t", namedDatabase: " d", namedID: " 1", namedPath: " '/x'",
+		onTable: " FROM t", onPartitions: " FROM t", namedTable: " t", namedDatabase: " d", namedID: " 1", namedPath: " '/x'",
 	}
 	for _, f := range showForms {
 		sql := "SHOW " + strings.Join(f.words, " ") + object[f.object]

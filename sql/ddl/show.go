@@ -16,6 +16,8 @@ type Show struct {
 	// database is Table.DB, or the second FROM's.
 	DB    string
 	Table TableName
+	// Partitions are those of a PARTITION clause, nil without one.
+	Partitions []string
 	// Name is the object of forms such as SHOW CREATE DATABASE; the path of
 	// SHOW PROC; the id of SHOW TABLET.
 	Name string
@@ -88,11 +90,14 @@ func (p *parser) showObject(o showObject, s *Show) {
 		if p.acceptOne("FROM", "IN") != "" {
 			s.DB = p.database()
 		}
-	case onTable:
+	case onTable, onPartitions:
 		if p.acceptOne("FROM", "IN") == "" {
 			p.wrong(p.peek(), "{'FROM', 'IN'}")
 		}
 		p.tableFrom(s)
+		if o == onPartitions {
+			s.Partitions = p.partitionNames()
+		}
 	case onMaybeTable:
 		if p.acceptOne("FROM", "IN") != "" {
 			p.tableFrom(s)
@@ -121,6 +126,20 @@ func (p *parser) tableFrom(s *Show) {
 		s.Table.DB = p.database()
 	}
 	s.DB = s.Table.DB
+}
+
+// partitionNames reads a PARTITION clause: one name, or several in parentheses.
+func (p *parser) partitionNames() []string {
+	if p.isWord("TEMPORARY") {
+		p.unsupported("a temporary partition")
+	}
+	if p.acceptOne("PARTITION", "PARTITIONS") == "" {
+		return nil
+	}
+	if p.isSign('(') {
+		return p.names()
+	}
+	return []string{p.name()}
 }
 
 // showTail reads LIKE or WHERE, ORDER BY and LIMIT.

@@ -34,6 +34,8 @@ const (
 	ShowPartitions      ShowKind = "PARTITIONS"
 	ShowTablets         ShowKind = "TABLETS"
 	ShowTablet          ShowKind = "TABLET"
+	ShowReplicaStatus   ShowKind = "REPLICA STATUS"
+	ShowReplicaSpread   ShowKind = "REPLICA DISTRIBUTION"
 	ShowTransaction     ShowKind = "TRANSACTION"
 	ShowLastInsert      ShowKind = "LAST INSERT"
 	ShowGrants          ShowKind = "GRANTS"
@@ -61,6 +63,7 @@ const (
 	onDatabase               // [FROM|IN db]
 	onTable                  // FROM|IN table [FROM|IN db]
 	onMaybeTable             // [FROM|IN table [FROM|IN db]]
+	onPartitions             // FROM|IN table [PARTITION[S] (p, ...)]
 	namedTable               // table
 	namedDatabase            // db
 	namedID                  // number or 'host:port'
@@ -128,8 +131,10 @@ var showForms = []showForm{
 	form(ShowFrontendConfig, onNothing, "FRONTEND", "CONFIG"),
 	form(ShowFrontendConfig, onNothing, "FRONTEND", "CONFIGS"),
 	form(ShowPartitions, onTable, "PARTITIONS"),
-	form(ShowTablets, onTable, "TABLETS"),
+	form(ShowTablets, onPartitions, "TABLETS"),
 	form(ShowTablet, namedID, "TABLET"),
+	form(ShowReplicaStatus, onPartitions, "REPLICA", "STATUS"),
+	form(ShowReplicaSpread, onPartitions, "REPLICA", "DISTRIBUTION"),
 	form(ShowTransaction, onDatabase, "TRANSACTION"),
 	form(ShowLastInsert, onNothing, "LAST", "INSERT"),
 	form(ShowAllGrants, onNothing, "ALL", "GRANTS"),
