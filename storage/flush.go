@@ -66,12 +66,10 @@ func (e *Engine) flushRun(ctx context.Context, t *tabletState, inputs []*tablet.
 			}
 		},
 	}
-	info, err := e.writeFile(ctx, t, out.ID, spec)
-	err = errors.Join(err, snap.Close())
+	err = errors.Join(e.writeFile(ctx, t, &out.Record, spec), snap.Close())
 	if err != nil {
 		return err
 	}
-	out.FileBytes = info.Bytes
 	switched, err := e.switchInputs(t, inputs, out)
 	if err == nil && !switched {
 		t.root.unlink(t.root.file(t.id, out.ID)) // an input died: nothing names the file
