@@ -24,7 +24,7 @@ func (e *Engine) Compact(ctx context.Context, tabletID int64) (bool, error) {
 	defer t.compactMu.Unlock()
 	t.mu.Lock()
 	inputs := t.graph.CompactRun(e.compactPolicy())
-	if t.droppedMs != 0 {
+	if t.droppedMs != 0 || t.cloning {
 		inputs = nil
 	}
 	// Held like a reader's, the files stay whatever replaces them meanwhile.
