@@ -24,7 +24,7 @@ func (e *Engine) Compact(ctx context.Context, tabletID int64) (bool, error) {
 	defer t.compactMu.Unlock()
 	t.mu.Lock()
 	inputs := t.graph.CompactRun(e.compactPolicy())
-	if t.droppedMs != 0 {
+	if t.droppedMs != 0 || t.cloning {
 		inputs = nil
 	}
 	// Held like a reader's, the files stay whatever replaces them meanwhile.
@@ -68,11 +68,9 @@ func (e *Engine) compactRun(ctx context.Context, t *tabletState, inputs []*table
 	if err := e.checkSpace(t.root, fileBytes, true); err != nil {
 		return err
 	}
-	info, err := e.writeFile(ctx, t, out.ID, spec)
-	if err != nil {
+	if err := e.writeFile(ctx, t, &out.Record, spec); err != nil {
 		return err
 	}
-	out.FileBytes = info.Bytes
 	switched, err := e.switchInputs(t, inputs, out)
 	if err == nil && !switched {
 		t.root.unlink(t.root.file(t.id, out.ID)) // an input died: nothing names the file

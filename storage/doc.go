@@ -9,6 +9,7 @@
 //	WritePending   durable under its transaction: inline in Pebble, or a file
 //	Publish        live at the version that the commit gave; durable a little
 //	               later, see DurableVersion; Abort removes it instead
+//	Clone          what a replica missed comes from another BE, under new ids
 //	Flush          many inline ones become one Parquet file that covers a…b
 //	Sweep          what was replaced goes, once nobody can read it
 //
@@ -26,6 +27,8 @@
 //   - Each tablet stands for itself: one that lacks a version has a hole there,
 //     publishes nothing above it and serves no read at or above it, and all
 //     others go on (rules 1, 2; TestHoles, TestModel).
+//   - A clone switches in by one batch what was verified, or nothing (rules 2, 13;
+//     TestCloneRefuses, TestCloneCrash).
 //   - A snapshot reads the same rows as long as it is open (rule 13; TestModel).
 //   - A file is durable before a record names it, is removed only after a
 //     durable decision, and an unknown one goes to the trash (rule 12;
@@ -35,6 +38,6 @@
 //   - After a failed fsync nothing is tried again: a root whose Pebble met one
 //     is out of service (rule 7; TestFaults).
 //
-// Start with Engine, then pending.go, replica.go, publish.go, snapshot.go,
-// flush.go and compact.go.
+// Start with Engine, then pending.go, replica.go, publish.go, fill.go,
+// snapshot.go, flush.go, compact.go, clonesource.go and clonetarget.go.
 package storage

@@ -54,6 +54,8 @@ type tabletState struct {
 	graph tablet.Graph
 	// recorded says that the tablet's record is in Pebble as it is here.
 	recorded bool
+	// cloning says that a CloneTarget is open.
+	cloning bool
 	// inline and inlineBytes count the live inline rowsets.
 	inline      int
 	inlineBytes int64

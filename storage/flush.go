@@ -30,7 +30,7 @@ func (e *Engine) Flush(ctx context.Context, tabletID int64) error {
 	for {
 		t.mu.Lock()
 		inputs := t.graph.InlineRun(upTo, e.opts.FlushMaxBytes)
-		if t.droppedMs != 0 {
+		if t.droppedMs != 0 || t.cloning {
 			inputs = nil
 		}
 		t.mu.Unlock()
@@ -66,12 +66,10 @@ func (e *Engine) flushRun(ctx context.Context, t *tabletState, inputs []*tablet.
 			}
 		},
 	}
-	info, err := e.writeFile(ctx, t, out.ID, spec)
-	err = errors.Join(err, snap.Close())
+	err = errors.Join(e.writeFile(ctx, t, &out.Record, spec), snap.Close())
 	if err != nil {
 		return err
 	}
-	out.FileBytes = info.Bytes
 	switched, err := e.switchInputs(t, inputs, out)
 	if err == nil && !switched {
 		t.root.unlink(t.root.file(t.id, out.ID)) // an input died: nothing names the file
@@ -130,14 +128,19 @@ func (e *Engine) switchInputs(t *tabletState, inputs []*tablet.Rowset, out *tabl
 func switchBatch(b *pebble.Batch, gen uint32, inputs []*tablet.Rowset, out *tablet.Rowset, nowMs int64) error {
 	var errs []error
 	for _, in := range inputs {
-		rec := in.Record
-		rec.ReplacedBy, rec.ReplacedAtMs = out.ID, nowMs
-		errs = append(errs,
-			b.Delete(liveKey(in.TabletID, gen, in.End, in.Seq), nil),
-			b.Set(replacedKey(in.TabletID, gen, in.ID), rowset.AppendRecord(nil, &rec), nil))
+		errs = append(errs, replaceRecord(b, gen, in, out.ID, nowMs))
 	}
 	errs = append(errs, b.Set(liveKey(out.TabletID, gen, out.End, out.Seq), rowset.AppendRecord(nil, &out.Record), nil))
 	return errors.Join(errs...)
+}
+
+// replaceRecord puts into a batch that a live rowset is replaced.
+func replaceRecord(b *pebble.Batch, gen uint32, rs *tablet.Rowset, by rowset.ID, nowMs int64) error {
+	rec := rs.Record
+	rec.ReplacedBy, rec.ReplacedAtMs = by, nowMs
+	return errors.Join(
+		b.Delete(liveKey(rs.TabletID, gen, rs.End, rs.Seq), nil),
+		b.Set(replacedKey(rs.TabletID, gen, rs.ID), rowset.AppendRecord(nil, &rec), nil))
 }
 
 // Sweep removes replaced rowsets that were replaced longer than StaleSweep ago

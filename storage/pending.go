@@ -225,12 +225,10 @@ func (w *pendingWrite) writeFiles(ctx context.Context) error {
 
 func (w *pendingWrite) writeFile(ctx context.Context, rs *pendingRowset, data []byte) error {
 	spec := &FileSpec{Columns: rs.Columns, Rows: rs.Rows, Chunks: func(yield func([]byte, error) bool) { yield(data, nil) }}
-	info, err := w.e.writeFile(ctx, rs.tablet, rs.ID, spec)
-	if err != nil {
+	if err := w.e.writeFile(ctx, rs.tablet, &rs.Record, spec); err != nil {
 		return err
 	}
 	w.made = append(w.made, rs.tablet.root.file(rs.TabletID, rs.ID))
-	rs.Kind, rs.FileBytes = rowset.File, info.Bytes
 	return nil
 }
 

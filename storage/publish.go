@@ -280,15 +280,22 @@ func (e *Engine) addLive(t *tabletState, rs *tablet.Rowset) error {
 	t.mu.Lock()
 	err := t.graph.Add(rs)
 	t.count(rs)
+	t.mu.Unlock()
+	e.wantFlush(t)
+	if rs.Kind == rowset.File {
+		e.compact.want(t.id)
+	}
+	return err
+}
+
+// wantFlush asks for a flush if the tablet has enough for one.
+func (e *Engine) wantFlush(t *tabletState) {
+	t.mu.Lock()
 	due := t.inline >= e.opts.FlushRowsets || t.inlineBytes >= e.opts.FlushBytes
 	t.mu.Unlock()
 	if due {
 		e.flush.want(t.id)
 	}
-	if rs.Kind == rowset.File {
-		e.compact.want(t.id)
-	}
-	return err
 }
 
 // count adds a live rowset to the counters that say when a flush is due.

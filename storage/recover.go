@@ -222,11 +222,8 @@ func (e *Engine) settle() error {
 		}
 		t.mu.Lock()
 		t.recount()
-		due := t.inline >= e.opts.FlushRowsets || t.inlineBytes >= e.opts.FlushBytes
 		t.mu.Unlock()
-		if due {
-			e.flush.want(t.id)
-		}
+		e.wantFlush(t)
 		e.compact.want(t.id)
 	}
 	return nil

@@ -3,6 +3,7 @@ package rowset
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"hash"
 	"hash/crc32"
 )
 
@@ -40,6 +41,9 @@ type Meta struct {
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// NewHash makes a Checksum of what is written to it.
+func NewHash() hash.Hash32 { return crc32.New(castagnoli) }
 
 // Checksum is the CRC32C of rowset data, for Meta.Checksum.
 func Checksum(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }

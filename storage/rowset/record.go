@@ -24,8 +24,10 @@ type Record struct {
 	Meta
 	ColumnsID ColumnsID
 	Kind      Kind
-	// FileBytes is the size of the Parquet file.
-	FileBytes int64
+	// FileBytes is the size of the Parquet file, FileChecksum the CRC32C of all of
+	// it, 0 if it is not known.
+	FileBytes    int64
+	FileChecksum uint32
 	// OwnerEpoch is the owner of the transaction that wrote it: a later owner
 	// discards what earlier ones wrote (docs/protocol.md, rule 4).
 	OwnerEpoch uint64
@@ -49,7 +51,8 @@ func (r *Record) DiskBytes() int64 {
 	return r.Bytes
 }
 
-const recordVersion = 1
+// recordVersion starts a record. Version 1 had no FileChecksum.
+const recordVersion = 2
 
 // AppendRecord appends the encoding of a record (docs/format/rowset.md).
 func AppendRecord(dst []byte, r *Record) []byte {
@@ -57,6 +60,7 @@ func AppendRecord(dst []byte, r *Record) []byte {
 	dst = append(dst, r.ID[:]...)
 	dst = append(dst, r.ColumnsID[:]...)
 	dst = binary.LittleEndian.AppendUint32(dst, r.Checksum)
+	dst = binary.LittleEndian.AppendUint32(dst, r.FileChecksum)
 	for _, v := range [...]int64{
 		r.TabletID, r.PartitionID, r.TxnID, int64(r.SchemaVersion), r.Rows, r.Bytes, r.FileBytes,
 		int64(r.OwnerEpoch), r.Start, r.End, int64(r.Seq), r.ReplacedAtMs,
@@ -72,8 +76,9 @@ func AppendRecord(dst []byte, r *Record) []byte {
 // DecodeRecord is the inverse of AppendRecord, but for Columns.
 func DecodeRecord(src []byte) (Record, error) {
 	in := bin.NewReader(src)
-	if v := in.Byte(); in.Err() == nil && v != recordVersion {
-		return Record{}, fmt.Errorf("cannot read rowset record: format version %d is newer than %d", v, recordVersion)
+	version := in.Byte()
+	if in.Err() == nil && (version == 0 || version > recordVersion) {
+		return Record{}, fmt.Errorf("cannot read rowset record: format version %d is not one of 1 to %d", version, recordVersion)
 	}
 	var r Record
 	r.Kind = Kind(in.Byte())
@@ -83,6 +88,9 @@ func DecodeRecord(src []byte) (Record, error) {
 	copy(r.ID[:], in.Bytes(len(r.ID)))
 	copy(r.ColumnsID[:], in.Bytes(len(r.ColumnsID)))
 	r.Checksum = in.Uint32()
+	if version > 1 {
+		r.FileChecksum = in.Uint32()
+	}
 	r.TabletID, r.PartitionID, r.TxnID = in.Int64(), in.Int64(), in.Int64()
 	r.SchemaVersion = int32(in.Int64())
 	r.Rows, r.Bytes, r.FileBytes = in.Int64(), in.Int64(), in.Int64()

@@ -44,7 +44,7 @@ func records() []Record {
 	replaced.ReplacedBy, replaced.ReplacedAtMs = id(0x40), 1_700_000_000_123
 	file := Record{
 		Meta:      Meta{ID: id(0x40), TabletID: 10001, PartitionID: 20001, SchemaVersion: 2, Rows: 1 << 40, Bytes: 1 << 41},
-		ColumnsID: cols, Kind: File, FileBytes: 1 << 39, Start: 2, End: 99,
+		ColumnsID: cols, Kind: File, FileBytes: 1 << 39, FileChecksum: 0xfeedf00d, Start: 2, End: 99,
 	}
 	return []Record{pending, live, replaced, file}
 }
@@ -84,6 +84,25 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestOldRecords reads what builds before the files' checksums wrote.
+func TestOldRecords(t *testing.T) {
+	old, err := os.ReadFile("testdata/golden1.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(strings.TrimSpace(string(old)), "\n")[1:] {
+		b, err := hex.DecodeString(strings.TrimPrefix(line, "record "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := records()[i]
+		want.FileChecksum = 0
+		if got, err := DecodeRecord(b); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	r := records()[2]
 	record, cols := AppendRecord(nil, &r), AppendColumns(nil, columns())
@@ -93,7 +112,7 @@ func TestDecodeRefuses(t *testing.T) {
 		return b
 	}
 	for name, b := range map[string][]byte{
-		"newer version": changed(record, 0, 2), "unknown kind": changed(record, 1, 9),
+		"newer version": changed(record, 0, 3), "no version": changed(record, 0, 0), "unknown kind": changed(record, 1, 9),
 		"long": append(append([]byte(nil), record...), 0),
 	} {
 		if _, err := DecodeRecord(b); err == nil {

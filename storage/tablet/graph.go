@@ -35,6 +35,8 @@ type Graph struct {
 	byID map[rowset.ID]*Rowset
 	// outputs are the rowsets, live or not, whose inputs are kept.
 	outputs []*Rowset
+	// retired are the rowsets that a clone took the place of, while they are kept.
+	retired []*Rowset
 }
 
 // Get finds a rowset, live or replaced, nil if the tablet does not have it.
@@ -43,13 +45,8 @@ func (g *Graph) Get(id rowset.ID) *Rowset { return g.byID[id] }
 // Add appends a rowset whose versions follow all others'. It may begin with the
 // version that the last one ends with: then Seq orders the two.
 func (g *Graph) Add(rs *Rowset) error {
-	if n := len(g.live); n > 0 {
-		last := g.live[n-1]
-		meets := rs.Start == last.End && (rs.End > last.End || rs.Seq > last.Seq)
-		if rs.Start <= last.End && !meets {
-			return fmt.Errorf("rowset %s covers versions %d to %d, and %s already covers %d to %d",
-				rs.ID, rs.Start, rs.End, last.ID, last.Start, last.End)
-		}
+	if err := g.check(rs); err != nil {
+		return err
 	}
 	if g.byID[rs.ID] != nil {
 		return fmt.Errorf("rowset %s is there twice", rs.ID)
@@ -60,6 +57,20 @@ func (g *Graph) Add(rs *Rowset) error {
 	rs.live = true
 	g.live = append(g.live, rs)
 	g.byID[rs.ID] = rs
+	return nil
+}
+
+// check reports why a rowset cannot follow the last one.
+func (g *Graph) check(rs *Rowset) error {
+	if len(g.live) == 0 {
+		return nil
+	}
+	last := g.live[len(g.live)-1]
+	meets := rs.Start == last.End && (rs.End > last.End || rs.Seq > last.Seq)
+	if rs.Start <= last.End && !meets {
+		return fmt.Errorf("rowset %s covers versions %d to %d, and %s already covers %d to %d",
+			rs.ID, rs.Start, rs.End, last.ID, last.Start, last.End)
+	}
 	return nil
 }
 

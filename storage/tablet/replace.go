@@ -78,6 +78,14 @@ func (g *Graph) Sweep(cutoffMs int64) []*Rowset {
 		out.inputs = nil
 		return true
 	})
+	g.retired = slices.DeleteFunc(g.retired, func(rs *Rowset) bool {
+		if rs.refs > 0 || rs.ReplacedAtMs > cutoffMs || rs.inputs != nil {
+			return false
+		}
+		delete(g.byID, rs.ID)
+		gone = append(gone, rs)
+		return true
+	})
 	return gone
 }
 
