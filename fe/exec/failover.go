@@ -26,27 +26,31 @@ const (
 	maxLost = 2
 )
 
-// again reports whether the query is worth another plan after err, the failure
-// of p, which came as far as at. Every one leaves out something more, or is at newer versions, so that a
-// replica is tried once.
-func (f *failover) again(p *plan.Plan, at progress, err error) bool {
+// failedAt is where a plan failed, if another replica may not; a tablet of 0 is
+// a backend that could not be reached.
+func failedAt(p *plan.Plan, err error) (doriserr.Place, bool) {
+	if place, ok := doriserr.PlaceOf(err); ok {
+		return place, true
+	}
+	switch doriserr.KindOf(err) {
+	case doriserr.Unknown, doriserr.NoBackend, doriserr.Stopping:
+		return doriserr.Place{BackendID: p.Coordinator.ID}, true
+	}
+	return doriserr.Place{}, false
+}
+
+// again reports whether the query is worth another plan after err, with which p
+// failed at a place when it had come as far as at. Every plan leaves out
+// something more, or is at newer versions, so that a replica is tried once.
+func (f *failover) again(p *plan.Plan, place doriserr.Place, at progress, err error) bool {
 	if f.plans++; at == begun || f.plans >= maxPlans {
 		return false
 	}
-	place, ok := doriserr.PlaceOf(err)
-	if !ok {
-		switch doriserr.KindOf(err) {
-		case doriserr.Unknown, doriserr.NoBackend, doriserr.Stopping:
-			place = doriserr.Place{BackendID: p.Coordinator.ID}
-			if at == running {
-				f.lost++
-			}
-		default:
+	unreached := place.TabletID == 0
+	if unreached && at == running && place.BackendID == p.Coordinator.ID {
+		if f.lost++; f.lost >= maxLost {
 			return false
 		}
-	}
-	if f.lost >= maxLost {
-		return false
 	}
 	switch {
 	case doriserr.Is(err, doriserr.VersionGone) && !f.gone[place]:
@@ -54,7 +58,7 @@ func (f *failover) again(p *plan.Plan, at progress, err error) bool {
 			f.gone = map[doriserr.Place]bool{}
 		}
 		f.gone[place] = true
-	case place.TabletID == 0:
+	case unreached:
 		f.avoid.Backend(place.BackendID)
 	default:
 		f.avoid.Replica(place.TabletID, place.BackendID)

@@ -137,7 +137,14 @@ func (s *Server) runQuery(ctx context.Context, id [16]byte, tr *translate.Transl
 			return nil
 		}
 		failed := s.queryError(tr, p, err)
-		if ctx.Err() != nil || !f.again(p, at, err) {
+		place, ok := failedAt(p, err)
+		if !ok || ctx.Err() != nil {
+			return failed
+		}
+		if place.TabletID == 0 {
+			s.suspects.add(place.BackendID, time.Now())
+		}
+		if !f.again(p, place, at, err) {
 			return failed
 		}
 		f.last = failed
@@ -243,7 +250,7 @@ func (s *Server) planQuery(id [16]byte, tr *translate.Translated, avoid *plan.Av
 	for i, c := range tr.Columns {
 		hints[i] = c.Type
 	}
-	q := &plan.Query{ID: queryID(id), SQL: tr.SQL, Tables: tables, Hints: hints, Seed: s.queries.Add(1), Avoid: avoid}
+	q := &plan.Query{ID: queryID(id), SQL: tr.SQL, Tables: tables, Hints: hints, Seed: s.queries.Add(1), Avoid: avoid, Suspects: s.suspects.list(time.Now())}
 	var p *plan.Plan
 	var err error
 	s.Node.View(func(st *meta.State) { p, err = plan.Make(st, q) })

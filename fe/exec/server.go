@@ -121,7 +121,8 @@ type Server struct {
 	globals atomic.Pointer[globals]
 	cached  atomic.Pointer[nodesAndUsers]
 	// queries counts the plans of queries, which spread over replicas by it.
-	queries atomic.Uint64
+	queries  atomic.Uint64
+	suspects suspects
 }
 
 type globals struct {

@@ -57,6 +57,7 @@ type Backend struct {
 	Node *be.Node
 	dir  string
 	beat int
+	rpc  *freezer
 }
 
 // host is the name of every node; only MySQL listens on it.
@@ -162,9 +163,10 @@ func (c *Cluster) StartBackend(ctx context.Context, i int) (err error) {
 		fes = append(fes, f.RPC)
 	}
 	rpc, port := c.pipe()
+	b.rpc = &freezer{Listener: rpc}
 	b.Node, err = be.Start(ctx, be.Config{
 		Roots: []string{filepath.Join(b.dir, "storage")}, WALDirs: []string{filepath.Join(b.dir, "wal")}, Host: host, HeartbeatPort: b.beat,
-		RPC: rpc, RPCPort: port, Leader: peer.NewLeader(c.pool, fes), Pool: c.pool, Token: "token", Version: "test",
+		RPC: b.rpc, RPCPort: port, Leader: peer.NewLeader(c.pool, fes), Pool: c.pool, Token: "token", Version: "test",
 		Logger: c.opts.Logger.With("node", "be"+strconv.Itoa(i)), Groups: c.opts.GroupCommit, Heartbeat: heartbeat,
 		Storage: storage.Options{MinFreeBytes: -1},
 		Duck:    duck.Options{Dirs: []string{filepath.Join(b.dir, "storage")}, TempDir: filepath.Join(b.dir, "tmp"), MemoryLimitBytes: 256 << 20, Threads: 1},
@@ -192,6 +194,16 @@ func (c *Cluster) KillBackend(i int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = c.StopBackend(ctx, i) // it says that something is left, as it should
+}
+
+// FreezeBackend makes a backend answer nobody any more, or again. It goes on to
+// send heartbeats.
+func (c *Cluster) FreezeBackend(i int, frozen bool) {
+	if frozen {
+		c.BEs[i].rpc.freeze()
+	} else {
+		c.BEs[i].rpc.unfreeze()
+	}
 }
 
 // StopFrontend stops a frontend for good; ctx bounds it.

@@ -6,6 +6,9 @@
 // that are still inline become private tables of the query, files are scanned
 // in place, rows of other BEs come as a stream.
 //
+// An error of reading a tablet says on which backend (doriserr.Place), so that the
+// FE can plan the query again with another replica.
+//
 // Expressions are those of loads: compiled once for a mapping, evaluated for many
 // small loads together.
 package exec

@@ -32,6 +32,8 @@ type Query struct {
 	Seed uint64
 	// Avoid is what failed before; nil is nothing.
 	Avoid *Avoid
+	// Suspects are backends that are used only where nothing else is left.
+	Suspects []int64
 }
 
 // Plan is a query ready to be sent.
@@ -51,7 +53,7 @@ func Make(st *meta.State, q *Query) (*Plan, error) {
 			Kind: uint32(h.Kind), Precision: uint32(h.Precision), Scale: uint32(h.Scale), Length: h.Length,
 		})
 	}
-	r := &reader{st: st, avoid: q.Avoid, seed: q.Seed}
+	r := &reader{st: st, avoid: q.Avoid, suspects: q.Suspects, seed: q.Seed}
 	for i := range q.Tables {
 		t, err := r.table(&q.Tables[i])
 		if err != nil {

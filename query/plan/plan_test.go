@@ -256,6 +256,33 @@ func TestAvoid(t *testing.T) {
 	}
 }
 
+// TestSuspects: they are used where nothing else is left.
+func TestSuspects(t *testing.T) {
+	r := newRoom(t, 3)
+	tb := r.create("t", []int{0, 1}, []int{0, 2}, []int{0, 1})
+	only := r.create("only", []int{0})
+	for _, tc := range []struct {
+		tables   []Table
+		suspects []int64
+		want     string
+	}{
+		{[]Table{{Table: tb}}, nil, "0 [0 0 0]"},
+		{[]Table{{Table: tb}}, []int64{r.bes[0]}, "1 [1 2 1]"},
+		{[]Table{{Table: tb}}, []int64{r.bes[0], r.bes[1]}, "2 [0 2 1]"},
+		{[]Table{{Table: tb}}, r.bes, "0 [0 0 0]"},
+		{[]Table{{Table: only}}, []int64{r.bes[0]}, "1 [0]"},
+	} {
+		p, err := Make(r.st, &Query{Tables: tc.tables, Suspects: tc.suspects})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := fmt.Sprint(slices.Index(r.bes, p.Coordinator.ID), r.on(p, 0)); got != tc.want {
+			t.Errorf("with the suspects %v: %s, want %s", tc.suspects, got, tc.want)
+		}
+	}
+}
+
 // TestCoordinator is where most tablets are, any living BE without tables.
 func TestCoordinator(t *testing.T) {
 	r := newRoom(t, 3)

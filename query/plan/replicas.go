@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"dorisgo/meta"
@@ -10,8 +11,9 @@ import (
 
 // reader chooses who reads each tablet.
 type reader struct {
-	st    *meta.State
-	avoid *Avoid
+	st       *meta.State
+	avoid    *Avoid
+	suspects []int64
 	// seed turns the order of backends that are as good as each other, so that
 	// queries spread over them.
 	seed uint64
@@ -33,36 +35,50 @@ func (r *reader) add(part *meta.Partition, t *meta.Tablet, version int64) (*bepb
 	if len(on) == 0 {
 		return nil, false
 	}
+	on = r.unsuspected(on)
 	scan := &bepb.ScanTablet{PartitionId: part.ID, TabletId: t.ID, Version: version, Alternatives: len(on) > 1}
 	r.scans, r.holders = append(r.scans, scan), append(r.holders, on)
 	return scan, true
 }
 
+// unsuspected takes the suspects out, unless there are only suspects.
+func (r *reader) unsuspected(ids []int64) []int64 {
+	if good := slices.DeleteFunc(slices.Clone(ids), r.suspect); len(good) > 0 {
+		return good
+	}
+	return ids
+}
+
+func (r *reader) suspect(id int64) bool { return slices.Contains(r.suspects, id) }
+
 // coordinator is the backend that can read most of the tablets, any living one
 // for a statement without tables; nil if there is none.
 func (r *reader) coordinator() *meta.Backend {
+	var usable []int64
+	for _, b := range r.st.Backends() {
+		if b.Alive && !r.avoid.HasBackend(b.ID) {
+			usable = append(usable, b.ID)
+		}
+	}
+	if len(usable) == 0 {
+		return nil
+	}
 	tablets := map[int64]int{}
 	for _, on := range r.holders {
 		for _, id := range on {
 			tablets[id]++
 		}
 	}
-	var best []*meta.Backend
-	for _, b := range r.st.Backends() {
-		if !b.Alive || r.avoid.HasBackend(b.ID) {
-			continue
-		}
+	var best []int64
+	for _, id := range r.unsuspected(usable) {
 		switch {
-		case len(best) == 0 || tablets[b.ID] > tablets[best[0].ID]:
-			best = append(best[:0], b)
-		case tablets[b.ID] == tablets[best[0].ID]:
-			best = append(best, b)
+		case len(best) == 0 || tablets[id] > tablets[best[0]]:
+			best = append(best[:0], id)
+		case tablets[id] == tablets[best[0]]:
+			best = append(best, id)
 		}
 	}
-	if len(best) == 0 {
-		return nil
-	}
-	return best[r.seed%uint64(len(best))]
+	return r.st.Backend(best[r.seed%uint64(len(best))])
 }
 
 // assign gives each tablet to the coordinator if it can read it, whose rows then
