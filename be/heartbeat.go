@@ -12,11 +12,11 @@ import (
 // heartbeats tells the leader that this life goes on, and which publishes are
 // durable since the last report.
 func (n *Node) heartbeats(ctx context.Context) {
-	reported := map[int64]int64{}
+	reported, told := map[int64]int64{}, replicaReports{}
 	ticker := time.NewTicker(n.cfg.Heartbeat)
 	defer ticker.Stop()
 	for {
-		if err := n.beat(ctx, reported); err != nil && ctx.Err() == nil {
+		if err := n.beat(ctx, reported, told); err != nil && ctx.Err() == nil {
 			if doriserr.Is(err, doriserr.StaleEpoch) {
 				n.fail(errStale)
 				return
@@ -31,7 +31,7 @@ func (n *Node) heartbeats(ctx context.Context) {
 	}
 }
 
-func (n *Node) beat(ctx context.Context, reported map[int64]int64) error {
+func (n *Node) beat(ctx context.Context, reported map[int64]int64, told replicaReports) error {
 	ctx, cancel := context.WithTimeout(ctx, max(5*n.cfg.Heartbeat, 5*time.Second))
 	defer cancel()
 	r := &fepb.HeartbeatRequest{BackendId: n.ID, BootEpoch: n.Epoch, Durable: map[int64]int64{}}
@@ -44,6 +44,9 @@ func (n *Node) beat(ctx context.Context, reported map[int64]int64) error {
 		r.WalFiles += int64(c)
 	}
 	n.addUsage(r)
+	at := time.Now()
+	replicas := told.next(n.Engine.Replicas(), at)
+	r.Replicas = replicaStates(replicas)
 	select {
 	case <-n.stopping:
 		r.Stopping = true
@@ -57,6 +60,7 @@ func (n *Node) beat(ctx context.Context, reported map[int64]int64) error {
 		for p, v := range r.Durable {
 			reported[p] = v
 		}
+		told.told(replicas, at)
 	}
 	return err
 }

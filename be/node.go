@@ -244,6 +244,9 @@ func (n *Node) register(ctx context.Context, found []wal.FileInfo) error {
 		return fmt.Errorf("cannot look through the WAL files that were set aside: %w", err)
 	}
 	r.Wals = append(r.Wals, aside...)
+	if len(n.cfg.AcceptLoss) > 0 {
+		r.Replicas = replicaStates(n.Engine.Replicas())
+	}
 	var reply *fepb.RegisterReply
 	n.log.Info("waiting for a frontend to register this backend", "frontend", n.cfg.Leader.Addr())
 	err = n.cfg.Leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
@@ -283,7 +286,7 @@ func (n *Node) serve() error {
 	n.loads = &loads{publishWait: commitTime / 2, catalog: n.Catalog, groups: n.Groups, sink: n.sink, settler: newSettler(n.sink, n.log), inflight: &n.inflight, wait: cfg.WaitGroups, tables: map[int64]groupTable{}}
 	n.rpc = peer.NewServer(cfg.Token)
 	bepb.RegisterBackendServer(n.rpc, &berpc.Server{
-		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, Stopping: n.stopping, WALs: n.WALs.Counts, StreamLoadRecords: n.records.list,
+		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, Stopping: n.stopping, WALs: n.WALs.Counts, StreamLoadRecords: n.records.list, Fetch: peers.Fetch,
 		Exec: &exec.Executor{
 			Self: n.ID, Storage: n.Engine, Peers: peers, Duck: n.queries, Statements: make(chan struct{}, statements(n.cfg.Duck)),
 		},
@@ -294,6 +297,7 @@ func (n *Node) serve() error {
 	n.wg.Go(func() { n.heartbeats(n.ctx) })
 	n.wg.Go(func() { n.settlePending(n.ctx) })
 	n.wg.Go(func() { n.dropGone(n.ctx) })
+	n.wg.Go(func() { n.removeGone(n.ctx) })
 	n.wg.Go(func() { newSealer(n.Catalog, n.Groups.Seal).run(n.ctx) })
 	n.wg.Go(func() { n.sweepWALs(n.ctx) })
 	n.wg.Go(func() { n.loads.settler.run(n.ctx) })

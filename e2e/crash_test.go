@@ -55,12 +55,12 @@ func seed(tb testing.TB) uint64 {
 // are in a WAL alone when the process dies.
 var crashTables = []string{"fast", "slow"}
 
-func createCrashTables(s *session, buckets int) {
+func createCrashTables(s *session, buckets, replicas int) {
 	s.tb.Helper()
 	s.run("CREATE DATABASE crash")
 	for i, t := range crashTables {
 		s.run(fmt.Sprintf(`CREATE TABLE crash.%s (id BIGINT NOT NULL, round INT NOT NULL, note VARCHAR(64) NULL) DUPLICATE KEY(id)
-			DISTRIBUTED BY HASH(id) BUCKETS %d PROPERTIES ("replication_num" = "1", "group_commit_interval_ms" = "%d")`, t, buckets, []int{40, 600}[i]))
+			DISTRIBUTED BY HASH(id) BUCKETS %d PROPERTIES ("replication_num" = "%d", "group_commit_interval_ms" = "%d")`, t, buckets, replicas, []int{40, 600}[i]))
 	}
 }
 
@@ -212,7 +212,7 @@ func upTo(r *rand.Rand, limit time.Duration) time.Duration {
 func TestCrashStandalone(t *testing.T) {
 	t.Parallel()
 	a := startAlone(t)
-	createCrashTables(connect(t, a.address("")), 1)
+	createCrashTables(connect(t, a.address("")), 1, 1)
 	c := &crashed{tb: t, address: a.address("crash"), wals: a.wals, aside: a.aside, http: func() []int { return []int{a.beHTTP} }}
 	s := seed(t)
 	r := rand.New(rand.NewPCG(s, 0))
@@ -249,7 +249,7 @@ func testCrashNode(t *testing.T, victim func(*cluster, *rand.Rand) *process) {
 	t.Parallel()
 	// Groups that lost a replica are replayed: soon, for a test.
 	cl := startCluster(t, 2, "group_commit_replay_wal_retry_interval_seconds = 1")
-	createCrashTables(connect(t, cl.address("")), 4)
+	createCrashTables(connect(t, cl.address("")), 4, 1)
 	c := &crashed{tb: t, address: cl.address("crash"), wals: cl.wals, aside: cl.aside, http: func() []int { return []int{cl.be[0].http, cl.be[1].http} }}
 	s := seed(t)
 	r := rand.New(rand.NewPCG(s, 0))

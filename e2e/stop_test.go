@@ -251,7 +251,7 @@ func TestStopCluster(t *testing.T) {
 func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	a := startAlone(t)
-	createCrashTables(connect(t, a.address("")), 2)
+	createCrashTables(connect(t, a.address("")), 2, 1)
 	c := &crashed{tb: t, address: a.address("crash"), wals: a.wals, aside: a.aside, http: func() []int { return []int{a.beHTTP} }}
 	s := seed(t)
 	for round := range rounds(t) {

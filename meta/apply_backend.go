@@ -14,11 +14,15 @@ func (s *State) registerBackend(c *RegisterBackend) (Result, error) {
 	}
 	old := s.BackendByUUID(c.UUID)
 	if other := s.backendAt(c.Host, c.HeartbeatPort); other != nil && other != old {
-		return Result{}, doriserr.New(doriserr.Conflict,
-			"address %s:%d belongs to backend %d, whose directories carry UUID %s: start it with those, or drop that backend first",
-			c.Host, c.HeartbeatPort, other.ID, other.UUID)
+		// All its storage roots are new: it has forgotten who it is.
+		if old != nil || !slices.Contains(c.AcceptLoss, other.UUID) {
+			return Result{}, doriserr.New(doriserr.Conflict,
+				"address %s:%d belongs to backend %d, whose directories carry UUID %s: start it with those, drop that backend first, or give up what they hold with --accept-loss=%s",
+				c.Host, c.HeartbeatPort, other.ID, other.UUID, other.UUID)
+		}
+		old = other
 	}
-	b := Backend{UUID: c.UUID}
+	b := Backend{}
 	walLost := false
 	if old != nil {
 		b = *old
@@ -29,6 +33,7 @@ func (s *State) registerBackend(c *RegisterBackend) (Result, error) {
 	} else {
 		b.ID = s.newID()
 	}
+	b.UUID = c.UUID
 	b.Host, b.HTTPPort, b.RPCPort, b.HeartbeatPort, b.Version = c.Host, c.HTTPPort, c.RPCPort, c.HeartbeatPort, c.Version
 	b.Dirs = slices.Clone(c.Dirs)
 	b.BootEpoch++
@@ -57,7 +62,10 @@ func (s *State) backendAt(host string, port int) *Backend {
 // checkIdentity refuses a BE whose directories are not all those it had, or
 // older than they were (rule 6).
 func checkIdentity(old *Backend, c *RegisterBackend) (walLost bool, err error) {
-	accepted := func(uuid string) bool { return slices.Contains(c.AcceptLoss, uuid) }
+	// Its own UUID stands for all its directories.
+	accepted := func(uuid string) bool {
+		return slices.Contains(c.AcceptLoss, uuid) || slices.Contains(c.AcceptLoss, old.UUID)
+	}
 	for _, d := range old.Dirs {
 		switch {
 		case slices.ContainsFunc(c.Dirs, func(n BackendDir) bool { return n.UUID == d.UUID }):

@@ -145,6 +145,13 @@ func (s *State) Erased(partitionID int64) bool {
 	return s.metaEpoch <= 1 && partitionID >= firstID && partitionID < s.nextID && s.places[partitionID] == nil
 }
 
+// ReplicaID is the replica of a tablet on a BE, 0 if there is none. It walks all
+// tables.
+func (s *State) ReplicaID(tabletID, backendID int64) int64 {
+	at, _ := s.replicaOf(tabletID, backendID)
+	return at.replica.ID
+}
+
 // ReplicaGone reports whether a replica's id was given out and its tablet, which
 // is there, has no such replica any more. Like Erased it does not know after a
 // restore of the metadata.

@@ -44,6 +44,9 @@ type backend struct {
 	orders [][]string
 	// stuck are versions that it cannot publish.
 	stuck map[string]bool
+	// holes are the tablets that lack a version.
+	holes map[int64]int64
+	bases []*bepb.PartitionBase
 	terms []uint64
 }
 
@@ -77,7 +80,7 @@ func (c *cluster) register(i int) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.bes[id] == nil {
-		c.bes[id] = &backend{stuck: map[string]bool{}}
+		c.bes[id] = &backend{stuck: map[string]bool{}, holes: map[int64]int64{}}
 	}
 	c.bes[id].published = map[int64]int64{} // nothing was durable
 	return id
@@ -145,6 +148,16 @@ func (c *cluster) Publish(ctx context.Context, be *meta.Backend, r *bepb.Publish
 	b := c.bes[be.ID]
 	reply := &bepb.PublishReply{Failed: map[int64]string{}}
 	var order []string
+	for _, base := range r.Bases {
+		b.bases = append(b.bases, base)
+		if max(b.published[base.PartitionId], 1) < base.Base {
+			for _, t := range base.Replicas {
+				b.holes[t.TabletId] = b.published[base.PartitionId] + 1
+				reply.Holes = append(reply.Holes, &bepb.TabletHole{PartitionId: base.PartitionId, TabletId: t.TabletId, ReplicaId: t.ReplicaId, Version: b.holes[t.TabletId]})
+			}
+			b.published[base.PartitionId] = base.Base
+		}
+	}
 	for _, v := range r.Versions {
 		name := fmt.Sprintf("%d:%d", v.PartitionId, v.Version)
 		order = append(order, name)
@@ -156,6 +169,11 @@ func (c *cluster) Publish(ctx context.Context, be *meta.Backend, r *bepb.Publish
 		default:
 			b.published[v.PartitionId] = max(have, v.Version)
 			reply.DoneTxnIds = append(reply.DoneTxnIds, v.TxnId)
+			for _, t := range v.Tablets {
+				if h := b.holes[t.TabletId]; h != 0 {
+					reply.Holes = append(reply.Holes, &bepb.TabletHole{PartitionId: v.PartitionId, TabletId: t.TabletId, ReplicaId: t.ReplicaId, Version: h})
+				}
+			}
 		}
 	}
 	b.orders, b.terms = append(b.orders, order), append(b.terms, r.Term)

@@ -41,6 +41,9 @@ func (p *Peers) WriteRowsets(ctx context.Context, id int64, r *bepb.WriteRowsets
 	if id == p.Self {
 		return write(ctx, p.Engine, r)
 	}
+	if b, ok := p.Catalog.Backend(id); ok && !b.Alive {
+		return doriserr.New(doriserr.NoBackend, "it is not alive")
+	}
 	c, err := p.client(id)
 	if err != nil {
 		return err
@@ -67,6 +70,16 @@ func (p *Peers) WriteRowsets(ctx context.Context, id int64, r *bepb.WriteRowsets
 	}
 	_, err = stream.CloseAndRecv()
 	return doriserr.FromStatus(err)
+}
+
+// Fetch streams a tablet's rowsets from another backend.
+func (p *Peers) Fetch(ctx context.Context, id int64, r *bepb.FetchTabletRequest) (bepb.Backend_FetchTabletClient, error) {
+	c, err := p.client(id)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := c.FetchTablet(ctx, r)
+	return stream, doriserr.FromStatus(err)
 }
 
 // Scan streams rows of another backend's tablets.

@@ -31,7 +31,9 @@ type Server struct {
 	WALs func() map[int64]int
 	// StreamLoadRecords lists the finished Stream Loads of a database.
 	StreamLoadRecords func(db string) []*bepb.StreamLoadRecord
-	Logger            *slog.Logger
+	// Fetch reads a tablet of another BE.
+	Fetch  func(ctx context.Context, backendID int64, r *bepb.FetchTabletRequest) (bepb.Backend_FetchTabletClient, error)
+	Logger *slog.Logger
 
 	orders orders
 }
@@ -88,6 +90,14 @@ func (s *Server) Publish(ctx context.Context, r *bepb.PublishRequest) (*bepb.Pub
 	reply := &bepb.PublishReply{Failed: map[int64]string{}}
 	stuck := map[int64]error{}
 	seen := map[int64]bool{}
+	for _, b := range r.Bases {
+		holes, err := s.Engine.Jump(ctx, b.PartitionId, b.Base, tabletReplicas(b.Replicas))
+		if err != nil {
+			// Its versions fail as well and name it.
+			stuck[b.PartitionId] = err
+		}
+		reply.Holes = appendHoles(reply.Holes, holes)
+	}
 	for _, v := range r.Versions {
 		err := stuck[v.PartitionId]
 		if err == nil {
@@ -107,6 +117,14 @@ func (s *Server) Publish(ctx context.Context, r *bepb.PublishRequest) (*bepb.Pub
 		}
 	}
 	return reply, nil
+}
+
+func tabletReplicas(list []*bepb.TabletReplica) []storage.TabletReplica {
+	out := make([]storage.TabletReplica, len(list))
+	for i, r := range list {
+		out[i] = storage.TabletReplica{TabletID: r.TabletId, ReplicaID: r.ReplicaId, FromClone: r.FromClone}
+	}
+	return out
 }
 
 // appendHoles adds holes to a reply; the last one of a tablet is what holds.

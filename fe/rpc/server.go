@@ -119,7 +119,7 @@ func (s *Server) Register(ctx context.Context, r *fepb.RegisterRequest) (*fepb.R
 	res, err := s.node.Propose(ctx, &meta.RegisterBackend{
 		RequestID: requestID(r.RequestId), UUID: r.Uuid, Host: r.Host, HTTPPort: int(r.HttpPort), RPCPort: int(r.RpcPort),
 		HeartbeatPort: int(r.HeartbeatPort), Version: r.Version, Dirs: dirs, AcceptLoss: r.AcceptLoss,
-		LastBootEpoch: r.LastBootEpoch, WALsReported: true, WALs: r.Wals, Replicas: replicaIDs(r.Replicas),
+		LastBootEpoch: r.LastBootEpoch, WALsReported: true, WALs: r.Wals, Replicas: s.replicaIDs(r),
 	})
 	if err != nil {
 		return nil, s.fail(err)
@@ -133,10 +133,19 @@ func (s *Server) Register(ctx context.Context, r *fepb.RegisterRequest) (*fepb.R
 	return &fepb.RegisterReply{BackendId: res.ID, BootEpoch: res.BootEpoch, ClusterId: cluster, MetaEpoch: epoch}, nil
 }
 
-func replicaIDs(states []*fepb.ReplicaState) (ids []int64) {
-	for _, r := range states {
-		ids = append(ids, r.ReplicaId)
-	}
+// replicaIDs are the replicas that a BE still has. One that has not heard its id
+// yet is what the catalog has.
+func (s *Server) replicaIDs(r *fepb.RegisterRequest) (ids []int64) {
+	s.node.View(func(st *meta.State) {
+		be := st.BackendByUUID(r.Uuid)
+		for _, x := range r.Replicas {
+			id := x.ReplicaId
+			if id == 0 && be != nil {
+				id = st.ReplicaID(x.TabletId, be.ID)
+			}
+			ids = append(ids, id)
+		}
+	})
 	return ids
 }
 
