@@ -29,6 +29,8 @@
 //     others go on (rules 1, 2; TestHoles, TestModel).
 //   - A clone switches in by one batch what was verified, or nothing (rules 2, 13;
 //     TestCloneRefuses, TestCloneCrash).
+//   - A tablet whose replica was removed is not taken for one that never had rows
+//     (rule 12; TestRemoveReplica).
 //   - A snapshot reads the same rows as long as it is open (rule 13; TestModel).
 //   - A file is durable before a record names it, is removed only after a
 //     durable decision, and an unknown one goes to the trash (rule 12;

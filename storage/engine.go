@@ -32,7 +32,9 @@ type Engine struct {
 	txns       map[int64]*txn
 	// removed are the replicas that were removed from this BE, by tablet: their
 	// tablets had rows here, whatever is here now.
-	removed map[int64]map[int64]struct{}
+	// The values are their partitions.
+	removed map[int64]map[int64]int64
+	leaving []leaving
 
 	// dropMu is held shared while rowsets are committed to tablets, and alone
 	// while tablets become dropped.
@@ -89,7 +91,7 @@ func Open(ctx context.Context, opts Options) (e *Engine, err error) {
 	e = &Engine{
 		opts: opts, fs: opts.FS, cache: pebble.NewCache(opts.CacheBytes),
 		partitions: map[int64]*partition{}, tablets: map[int64]*tabletState{}, txns: map[int64]*txn{},
-		removed: map[int64]map[int64]struct{}{},
+		removed: map[int64]map[int64]int64{},
 		flush:   newWanted(), compact: newWanted(),
 	}
 	defer func() {
@@ -115,7 +117,7 @@ func Open(ctx context.Context, opts Options) (e *Engine, err error) {
 			return e, fmt.Errorf("cannot recover storage root %s: %w", r.path, err)
 		}
 	}
-	return e, e.settle()
+	return e, e.settle(ctx)
 }
 
 // Close makes publishes durable and closes the roots. Nothing may be running,

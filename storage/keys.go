@@ -12,7 +12,8 @@ import (
 const (
 	keyIdentity  = 'i' // the root's UUID and format version
 	keyColumns   = 'c' // columns id -> column list
-	keyTablet    = 't' // tablet -> partition, base, generation, dropped
+	keyTablet    = 't' // tablet -> partition, base, generation, dropped, replica, hole, cloned
+	keyRemoved   = 'g' // tablet, replica -> partition
 	keyPartition = 'q' // partition -> base, floor, dropped
 	keyEntry     = 'v' // partition, version -> which rowsets were published
 	keyPending   = 'p' // txn, tablet, rowset -> record
@@ -57,7 +58,7 @@ func replacedKey(tabletID int64, gen uint32, id rowset.ID) []byte {
 
 // keyLengths are the lengths that keys of a letter have.
 var keyLengths = map[byte]int{
-	keyIdentity: 1, keyColumns: 17, keyTablet: 9, keyPartition: 9, keyEntry: 17, keyPending: 33,
+	keyIdentity: 1, keyColumns: 17, keyTablet: 9, keyRemoved: 17, keyPartition: 9, keyEntry: 17, keyPending: 33,
 	keyOwner: 9, keyLive: 25, keyReplaced: 29, keyData: 33,
 }
 

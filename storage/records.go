@@ -109,6 +109,16 @@ func decodeEntry(b []byte) (r entryRecord, err error) {
 	return r, wrapRecord("entry", in.Done())
 }
 
+func encodeRemoved(partitionID int64) []byte {
+	return binary.AppendUvarint([]byte{recordVersion}, uint64(partitionID))
+}
+
+func decodeRemoved(b []byte) (partitionID int64, err error) {
+	in := reader(b)
+	partitionID = in.Int64()
+	return partitionID, wrapRecord("removed replica", in.Done())
+}
+
 func encodeOwner(epoch uint64) []byte {
 	return binary.AppendUvarint([]byte{recordVersion}, epoch)
 }

@@ -31,6 +31,7 @@ func TestRecords(t *testing.T) {
 	fmt.Fprintf(&sb, "key live %x\nkey replaced %x\nkey data %x\n", liveKey(11, 3, 7, 1), replacedKey(11, 3, testID), dataKey(11, 500, testID))
 	fmt.Fprintf(&sb, "root %x\ntablet %x\npartition %x\nentry %x\nowner %x\n",
 		root.encode(), tab.encode(), par.encode(), entry.encode(), encodeOwner(4))
+	fmt.Fprintf(&sb, "key removed %x\nremoved %x\n", key(keyRemoved, 11, 700), encodeRemoved(200))
 	sb.Write(identity{uuid: testUUID, bootEpoch: 12, ready: true}.encode())
 
 	if flag.Lookup("update").Value.String() == "true" {
@@ -53,6 +54,7 @@ func TestRecords(t *testing.T) {
 	checkDecode(t, entryRecord{txnID: 1}, entryRecord{txnID: 1}.encode(), decodeEntry)
 	checkDecode(t, root, root.encode(), decodeRoot)
 	checkDecode(t, 4, encodeOwner(4), decodeOwner)
+	checkDecode(t, 200, encodeRemoved(200), decodeRemoved)
 }
 
 func checkDecode[T any](t *testing.T, want T, b []byte, decode func([]byte) (T, error)) {

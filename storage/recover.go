@@ -20,6 +20,7 @@ func (e *Engine) recover(ctx context.Context, r *root) error {
 	}{
 		{keyColumns, rec.column},
 		{keyTablet, rec.tablet},
+		{keyRemoved, rec.removed},
 		{keyPartition, rec.partition},
 		{keyEntry, rec.entry},
 		{keyLive, rec.live},
@@ -75,6 +76,14 @@ func (rec *recovery) tablet(k, v []byte) error {
 	rec.e.tablets[id] = &tabletState{id: id, root: rec.r, tabletRecord: t, recorded: true}
 	rec.r.tablets.Add(1)
 	return nil
+}
+
+func (rec *recovery) removed(k, v []byte) error {
+	partitionID, err := decodeRemoved(v)
+	if err == nil {
+		rec.e.noteRemoved(keyNum(k, 0), keyNum(k, 1), partitionID)
+	}
+	return err
 }
 
 func (rec *recovery) partition(k, v []byte) error {
@@ -210,13 +219,19 @@ func (rec *recovery) dropReplaced() error {
 }
 
 // settle ends the recovery once every root was read.
-func (e *Engine) settle() error {
+func (e *Engine) settle(ctx context.Context) error {
 	for _, p := range e.partitions {
 		p.mu.Lock()
 		p.advance()
 		p.mu.Unlock()
 	}
 	for _, t := range e.tabletsSorted() {
+		if t.isDropped() && e.beingRemoved(t) {
+			if err := e.RemoveReplica(ctx, t.id, t.replica); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := e.fillTablet(t); err != nil {
 			return fmt.Errorf("cannot publish what tablet %d lacked: %w", t.id, err)
 		}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // tabletOfDir reads the name of a tablet's directory.
@@ -37,7 +40,7 @@ func (e *Engine) Trash(ctx context.Context) error {
 			errs = append(errs, e.trashTablet(t, cutoff))
 		}
 	}
-	errs = append(errs, e.expirePartitions(cutoff))
+	errs = append(errs, e.trashLeaving(), e.expirePartitions(cutoff))
 	for _, r := range e.roots {
 		errs = append(errs, e.expireTrash(r, cutoff))
 	}
@@ -49,6 +52,9 @@ func (e *Engine) trashTablet(t *tabletState, cutoffMs int64) error {
 		return nil // a flush is about to notice
 	}
 	defer t.flushMu.Unlock()
+	if e.tablet(t.id) != t {
+		return nil // it was removed, and may be here anew in the same directory
+	}
 	t.mu.Lock()
 	held, droppedMs := t.snapshots > 0, t.droppedMs
 	t.mu.Unlock()
@@ -102,7 +108,7 @@ func (e *Engine) expirePartition(p *partition, cutoffMs int64) error {
 			continue
 		}
 		b := h.root.db.NewBatch()
-		err := errors.Join(b.Delete(key(keyPartition, p.id), nil), deleteRange(b, key(keyEntry, p.id)))
+		err := errors.Join(b.Delete(key(keyPartition, p.id), nil), deleteRange(b, key(keyEntry, p.id)), e.forgetRemoved(b, p.id))
 		if err == nil {
 			err = h.root.applySync(b)
 		}
@@ -112,8 +118,27 @@ func (e *Engine) expirePartition(p *partition, cutoffMs int64) error {
 	}
 	e.mu.Lock()
 	delete(e.partitions, p.id)
+	for _, ids := range e.removed {
+		maps.DeleteFunc(ids, func(_, partitionID int64) bool { return partitionID == p.id })
+	}
+	maps.DeleteFunc(e.removed, func(_ int64, ids map[int64]int64) bool { return len(ids) == 0 })
 	e.mu.Unlock()
 	return nil
+}
+
+// forgetRemoved puts into a batch that no replica of a partition was ever here.
+func (e *Engine) forgetRemoved(b *pebble.Batch, partitionID int64) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for tabletID, ids := range e.removed {
+		for replicaID, of := range ids {
+			if of == partitionID {
+				errs = append(errs, b.Delete(key(keyRemoved, tabletID, replicaID), nil))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // expireTrash removes entries whose names begin with a time at or before the
