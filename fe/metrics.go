@@ -16,6 +16,7 @@ var (
 	appliedDesc     = prometheus.NewDesc("dorisgo_fe_applied_index", "Index of the last command applied.", nil, nil)
 	aliveDesc       = prometheus.NewDesc("doris_fe_backend_alive", "1 for each backend that is alive.", []string{"backend_id", "host"}, nil)
 	committedDesc   = prometheus.NewDesc("dorisgo_fe_committed_txns", "Transactions that wait to become visible.", nil, nil)
+	againDesc       = prometheus.NewDesc("dorisgo_fe_queries_planned_again_total", "Plans of queries that were made because a replica could not be read.", nil, nil)
 	undecidedDesc   = prometheus.NewDesc("dorisgo_fe_undecided_txns", "Transactions that are not decided.", nil, nil)
 )
 
@@ -39,6 +40,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(connectionsDesc, float64(c.n.MySQL.Connections()))
 	gauge(leaderDesc, number(c.n.Raft.IsLeader()))
 	gauge(appliedDesc, float64(c.n.Raft.AppliedIndex()))
+	ch <- prometheus.MustNewConstMetric(againDesc, prometheus.CounterValue, float64(c.n.Exec.PlannedAgain()))
 	c.n.Raft.View(func(st *meta.State) {
 		for _, b := range st.Backends() {
 			gauge(aliveDesc, number(b.Alive), fmtID(b.ID), b.Host)
