@@ -21,6 +21,7 @@ var (
 	clonesDesc      = prometheus.NewDesc("dorisgo_fe_clones_total", "Clones that ended, by result.", []string{"result"}, nil)
 	cloneBytesDesc  = prometheus.NewDesc("dorisgo_fe_clone_bytes_total", "Bytes that clones fetched.", nil, nil)
 	replicasDesc    = prometheus.NewDesc("dorisgo_fe_replica_changes_total", "Replicas that were added and dropped.", []string{"change"}, nil)
+	againDesc       = prometheus.NewDesc("dorisgo_fe_queries_planned_again_total", "Plans of queries that were made because a replica could not be read.", nil, nil)
 	undecidedDesc   = prometheus.NewDesc("dorisgo_fe_undecided_txns", "Transactions that are not decided.", nil, nil)
 )
 
@@ -55,6 +56,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	counter(cloneBytesDesc, s.Bytes)
 	counter(replicasDesc, s.Added, "added")
 	counter(replicasDesc, s.Dropped, "dropped")
+	ch <- prometheus.MustNewConstMetric(againDesc, prometheus.CounterValue, float64(c.n.Exec.PlannedAgain()))
 	c.n.Raft.View(func(st *meta.State) {
 		for _, b := range st.Backends() {
 			gauge(aliveDesc, number(b.Alive), fmtID(b.ID), b.Host)

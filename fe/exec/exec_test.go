@@ -37,6 +37,7 @@ type world struct {
 	records map[int64][]*bepb.StreamLoadRecord
 	silent  int64                   // a BE that does not tell its records
 	reports map[int64]ReplicaReport // by replica
+	server  *Server
 }
 
 func (w *world) View(f func(*meta.State)) {
@@ -140,6 +141,7 @@ func start(t *testing.T) (*world, func(user string) func(stmt string) (*client.R
 			return Limits{ReplicationNum: 1, IntervalMs: 10000, DataBytes: 64 << 20, MaxBuckets: 16}
 		},
 	})
+	w.server = s
 	srv := mysql.New(s, mysql.Options{})
 	s.Processes = srv
 	l, err := net.Listen("tcp", "127.0.0.1:0")

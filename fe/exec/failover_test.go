@@ -48,6 +48,11 @@ func one(n int, end error) *chunks {
 func failing(t *testing.T, fail func(try int, be *meta.Backend, r *bepb.QueryRequest) (bepb.Backend_QueryClient, error)) (used []int64, err error) {
 	t.Helper()
 	w, _, run := replicatedThrough(t, 3)
+	t.Cleanup(func() {
+		if n := w.server.PlannedAgain(); n != uint64(len(used)-1) && err == nil {
+			t.Errorf("%d plans count as made again of %d", n, len(used))
+		}
+	})
 	w.answer = func(be *meta.Backend, r *bepb.QueryRequest) (bepb.Backend_QueryClient, error) {
 		used = append(used, be.ID)
 		stream, err := fail(len(used), be, r)

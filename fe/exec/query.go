@@ -148,6 +148,7 @@ func (s *Server) runQuery(ctx context.Context, id [16]byte, tr *translate.Transl
 			return failed
 		}
 		f.last = failed
+		s.again.Add(1)
 		s.Logger.Warn("a query is planned again", "backend_id", p.Coordinator.ID, "err", failed)
 	}
 }

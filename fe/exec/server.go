@@ -121,7 +121,9 @@ type Server struct {
 	globals atomic.Pointer[globals]
 	cached  atomic.Pointer[nodesAndUsers]
 	// queries counts the plans of queries, which spread over replicas by it.
-	queries  atomic.Uint64
+	queries atomic.Uint64
+	// again counts those that were made because a replica could not be read.
+	again    atomic.Uint64
 	suspects suspects
 }
 
@@ -132,6 +134,10 @@ type globals struct {
 
 // New returns a Server.
 func New(cfg Config) *Server { return &Server{Config: cfg} }
+
+// PlannedAgain is how many plans of queries were made because a replica could
+// not be read.
+func (s *Server) PlannedAgain() uint64 { return s.again.Load() }
 
 // Globals are the present global variables.
 func (s *Server) Globals() *session.Globals {

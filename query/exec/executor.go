@@ -63,7 +63,7 @@ func (e *Executor) Query(ctx context.Context, r *bepb.QueryRequest, send func(*b
 	}
 	rows, err := e.Duck.Query(ctx, q)
 	if err != nil {
-		return err
+		return e.blame(pins, err)
 	}
 	defer rows.Close()
 	head := &bepb.QueryChunk{}
@@ -73,18 +73,18 @@ func (e *Executor) Query(ctx context.Context, r *bepb.QueryRequest, send func(*b
 	if err := send(head); err != nil {
 		return err
 	}
-	return stream(ctx, rows, func(p []byte) error { return send(&bepb.QueryChunk{Block: p}) })
+	return e.stream(ctx, rows, pins, func(p []byte) error { return send(&bepb.QueryChunk{Block: p}) })
 }
 
-// stream encodes a result's blocks.
-func stream(ctx context.Context, rows *duck.Rows, send func([]byte) error) error {
+// stream encodes a result's blocks, which come out of what is pinned.
+func (e *Executor) stream(ctx context.Context, rows *duck.Rows, pins pins, send func([]byte) error) error {
 	for {
 		b, err := rows.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return err
+			return e.blame(pins, err)
 		}
 		if err := send(block.AppendEncoded(nil, b)); err != nil {
 			return err
@@ -224,8 +224,8 @@ func (e *Executor) Scan(ctx context.Context, r *bepb.ScanRequest, send func(*bep
 	in.Blocks = nil
 	rows, err := e.Duck.Query(ctx, &duck.Query{SQL: `SELECT * FROM "t"`, Tables: []duck.TableInput{*in}, Types: types(r.Columns)})
 	if err != nil {
-		return err
+		return e.blame(pins, err)
 	}
 	defer rows.Close()
-	return stream(ctx, rows, func(p []byte) error { return send(&bepb.ScanChunk{Block: p}) })
+	return e.stream(ctx, rows, pins, func(p []byte) error { return send(&bepb.ScanChunk{Block: p}) })
 }
