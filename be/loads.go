@@ -243,13 +243,32 @@ func (l *loads) begin(ctx context.Context, t *meta.Table, id [16]byte, label str
 
 // finish writes and commits. A write that failed aborts the transaction: no
 // commit was asked for, so nothing of it can become visible.
+//
+// Replicas may move between the two; then the rows are written again to those
+// that are there now.
 func (l *loads) finish(ctx context.Context, tx sink.Txn, t *meta.Table, rows *block.Block, filtered int64) (sink.Outcome, error) {
-	w, err := l.sink.Write(ctx, tx, t, rows, false)
-	if err != nil {
-		l.abort(ctx, tx, err)
-		return sink.Outcome{}, err
+	for pause := 100 * time.Millisecond; ; pause *= 2 {
+		if now, ok := l.catalog.TableByID(t.ID); ok && now.SchemaVersion == t.SchemaVersion && now.Epoch == t.Epoch {
+			t = now
+		}
+		w, err := l.sink.Write(ctx, tx, t, rows, false)
+		if err != nil {
+			l.abort(ctx, tx, err)
+			return sink.Outcome{}, err
+		}
+		out, err := l.sink.Commit(ctx, tx, w, filtered, l.sink.VisibleWait)
+		if doriserr.Is(err, doriserr.FewReplicas) && pause < time.Second {
+			select {
+			case <-time.After(pause):
+				continue
+			case <-ctx.Done():
+			}
+		}
+		if err != nil {
+			l.settler.add(undecided{tx: tx, reason: "the load was not committed: " + err.Error()})
+		}
+		return out, err
 	}
-	return l.commit(ctx, tx, w, filtered, l.sink.VisibleWait)
 }
 
 // commit asks for the decision, and for VISIBLE within wait. Without one, or with a refusal, the transaction

@@ -12,7 +12,7 @@ import (
 
 func TestEveryKindHasARow(t *testing.T) {
 	names := map[string]Kind{}
-	for k := Internal; k <= NotPublished; k++ {
+	for k := Internal; k <= FewReplicas; k++ {
 		r, ok := table[k]
 		if !ok {
 			t.Errorf("kind %d has no row", k)
@@ -26,8 +26,8 @@ func TestEveryKindHasARow(t *testing.T) {
 		}
 		names[r.name] = k
 	}
-	if len(table) != int(NotPublished)+1 {
-		t.Errorf("the table has %d rows, want %d", len(table), NotPublished+1)
+	if len(table) != int(FewReplicas)+1 {
+		t.Errorf("the table has %d rows, want %d", len(table), FewReplicas+1)
 	}
 }
 

@@ -66,6 +66,10 @@ const (
 	// NotPublished: a backend did not get a version in the time that a read
 	// waits for it.
 	NotPublished
+	// FewReplicas: the FSM refused a commit because fewer than a majority of a
+	// tablet's present replicas hold its rows. Nothing changed: written again to
+	// the replicas that are there now it may be committed.
+	FewReplicas
 )
 
 type row struct {
@@ -128,6 +132,7 @@ var table = map[Kind]row{
 	NoDatabaseToDrop:   {"no_database_to_drop", 1008, "HY000", "ANALYSIS_ERROR", false},
 	TooManyVersions:    {"too_many_versions", 1105, "HY000", "E-235", true},
 	NotPublished:       {"not_published", 1105, "HY000", "INTERNAL_ERROR", true},
+	FewReplicas:        {"few_replicas", 1105, "HY000", "INTERNAL_ERROR", true},
 }
 
 // String is the kind's name in logs and metrics.

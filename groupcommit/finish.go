@@ -28,29 +28,50 @@ func (g *group) finish() {
 // the write.
 func (g *group) finishWith(ctx context.Context, write func(context.Context) (Written, error)) {
 	m := g.t.m
-	ctx, cancel := context.WithTimeout(ctx, m.opts.WriteTimeout)
-	w, err := write(ctx)
-	cancel()
-	if err != nil {
-		g.failed(writeError(err))
-		return
+	for again := (backoff{rewritePause, 4 * rewritePause}); ; {
+		wctx, cancel := context.WithTimeout(ctx, m.opts.WriteTimeout)
+		w, err := write(wctx)
+		cancel()
+		if err != nil {
+			g.failed(writeError(err))
+			return
+		}
+		if g.w != nil && g.onDisk() {
+			// The rows are on the replicas, and in the WAL if they must be written again.
+			g.blk = nil
+			g.freeMemory()
+		}
+		if err := g.awaitPrev(); err != nil {
+			g.failed(err)
+			return
+		}
+		out, err := m.commit(g.txn, w, g.rows)
+		switch {
+		case err == nil:
+			g.freeMemory()
+			g.committed(out, g.reason)
+			return
+		case !doriserr.Is(err, doriserr.FewReplicas) || g.blk == nil || g.rewrites == maxRewrites:
+			g.failed(err)
+			return
+		}
+		// Replicas moved between the write and the commit: those that are there now
+		// get the rows.
+		g.rewrites++
+		m.log.Info("a group is written again", "txn_id", g.txn.ID, "label", g.txn.Label, "err", err)
+		if !again.wait(ctx, m.stop) {
+			g.failed(err)
+			return
+		}
 	}
-	if g.onDisk() {
-		// The rows are on the replicas, and in the WAL if they must be written again.
-		g.blk = nil
-		g.freeMemory()
-	}
-	if err := g.awaitPrev(); err != nil {
-		g.failed(err)
-		return
-	}
-	out, err := m.commit(g.txn, w, g.rows)
-	if err != nil {
-		g.failed(err)
-		return
-	}
-	g.committed(out, g.reason)
 }
+
+// rewritePause is the first pause before a group whose replicas moved is written
+// again, maxRewrites how often that is done. A group with a WAL has its replay.
+const (
+	rewritePause = 100 * time.Millisecond
+	maxRewrites  = 3
+)
 
 // writeError is the error of a Write: never "unknown", since nobody commits what
 // was written in part.

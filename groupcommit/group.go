@@ -44,6 +44,8 @@ type group struct {
 	halfFull bool
 	sealed   bool
 	reason   SealReason
+	// rewrites counts the times that the group was written again.
+	rewrites int
 	sealedAt time.Time
 	waiters  int   // loads that wait for ready
 	lastErr  error // of begin, while it is asked again

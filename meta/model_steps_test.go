@@ -116,7 +116,7 @@ func (m *model) finishOf(x *modelTxn, commit bool) (kind doriserr.Kind, ok bool)
 	case commit && x.state != txn.Precommitted, !commit && x.state.Final(), !commit && x.state == txn.Committed:
 		return doriserr.TxnState, false
 	case commit && !m.majority(x.parts):
-		return doriserr.NoBackend, false
+		return doriserr.FewReplicas, false
 	}
 	return 0, true
 }

@@ -305,7 +305,7 @@ func (m *model) commitOrPrecommit(t *rapid.T, twoPhase bool) {
 	case x.group && table.Keys == UniqueKeys && m.earlierOpen(x):
 		m.applyWant(t, c, doriserr.Blocked, false)
 	case !m.majority(c.Partitions):
-		m.applyWant(t, c, doriserr.NoBackend, false)
+		m.applyWant(t, c, doriserr.FewReplicas, false)
 	case c.TwoPhase:
 		res := m.applyWant(t, c, 0, true)
 		x.state, x.twoPhase, x.parts, x.deadline = txn.Precommitted, true, c.Partitions, m.clock+c.PrecommitTimeoutMs

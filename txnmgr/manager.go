@@ -176,8 +176,10 @@ func (m *Manager) Lead(ctx context.Context, term uint64) {
 	wg.Go(func() { m.tick(ctx) })
 	ticker := time.NewTicker(m.cfg.Tick)
 	defer ticker.Stop()
+	var catalog uint64
 	for {
 		m.hire(ctx, term, &wg)
+		m.placed(&catalog)
 		select {
 		case <-ctx.Done():
 			return
@@ -201,6 +203,23 @@ func (m *Manager) Registered(backendID int64) {
 	select {
 	case m.look <- struct{}{}:
 	default:
+	}
+}
+
+// placed has every publisher look at all partitions once the catalog changed: a
+// BE that had no replica of one may have one now, and has to publish what was
+// committed before.
+func (m *Manager) placed(seen *uint64) {
+	var now uint64
+	m.cfg.Node.View(func(s *meta.State) { now = s.CatalogIndex() })
+	if now == *seen {
+		return
+	}
+	*seen = now
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.publishers {
+		p.look()
 	}
 }
 

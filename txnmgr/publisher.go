@@ -59,6 +59,14 @@ func (p *publisher) dirty(parts []txn.PartitionCommit) {
 	p.signal()
 }
 
+// look has the publisher look at every partition.
+func (p *publisher) look() {
+	p.mu.Lock()
+	p.all = true
+	p.mu.Unlock()
+	p.signal()
+}
+
 // restart forgets what the BE confirmed in its former life.
 func (p *publisher) restart() {
 	p.mu.Lock()

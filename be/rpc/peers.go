@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
 
 	"dorisgo/be/catalog"
@@ -61,7 +62,7 @@ func (p *Peers) WriteRowsets(ctx context.Context, id int64, r *bepb.WriteRowsets
 		}
 		part := &bepb.WriteRowsetsRequest{
 			TxnId: r.TxnId, OwnerEpoch: r.OwnerEpoch, TableId: r.TableId, SchemaVersion: r.SchemaVersion,
-			Columns: r.Columns, Rowsets: rowsets[:n], Replay: r.Replay,
+			Columns: r.Columns, Rowsets: rowsets[:n], Replay: r.Replay, Replicas: replicasOf(r.Replicas, rowsets[:n]),
 		}
 		if err := stream.Send(part); err != nil {
 			break // CloseAndRecv has the reason
@@ -70,6 +71,20 @@ func (p *Peers) WriteRowsets(ctx context.Context, id int64, r *bepb.WriteRowsets
 	}
 	_, err = stream.CloseAndRecv()
 	return doriserr.FromStatus(err)
+}
+
+// replicasOf are the replicas that rowsets are for.
+func replicasOf(all []*bepb.TabletReplica, rowsets []*bepb.Rowset) []*bepb.TabletReplica {
+	if len(rowsets) == len(all) {
+		return all
+	}
+	var out []*bepb.TabletReplica
+	for _, rs := range rowsets {
+		if i := slices.IndexFunc(all, func(r *bepb.TabletReplica) bool { return r.TabletId == rs.TabletId }); i >= 0 {
+			out = append(out, all[i])
+		}
+	}
+	return out
 }
 
 // Fetch streams a tablet's rowsets from another backend.
@@ -100,6 +115,11 @@ func write(ctx context.Context, e *storage.Engine, r *bepb.WriteRowsetsRequest) 
 	replicas := map[int64]*bepb.TabletReplica{}
 	for _, replica := range r.Replicas {
 		replicas[replica.TabletId] = replica
+	}
+	for _, rs := range r.Rowsets {
+		if replicas[rs.TabletId] == nil {
+			return doriserr.New(doriserr.Internal, "BUG: a rowset of tablet %d came without its replica", rs.TabletId)
+		}
 	}
 	pending := make([]storage.PendingRowset, len(r.Rowsets))
 	for i, rs := range r.Rowsets {

@@ -364,7 +364,7 @@ func (s *Session) insertError(err error, c *cachedTarget, st *statement) error {
 		return err
 	}
 	switch doriserr.KindOf(err) {
-	case doriserr.Internal, doriserr.DataQuality, doriserr.NoBackend:
+	case doriserr.Internal, doriserr.DataQuality, doriserr.NoBackend, doriserr.FewReplicas:
 		return doriserr.New(doriserr.GroupCommitInsert, "group commit insert failed. db: %s, table: %s, query: %s, status: %s",
 			c.db, c.table.Name, queryID(st.id), err)
 	}

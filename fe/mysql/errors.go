@@ -25,6 +25,7 @@ var prefixed = map[doriserr.Kind]bool{
 	doriserr.Blocked:       true,
 	doriserr.ExceededLimit: true,
 	doriserr.NoBackend:     true,
+	doriserr.FewReplicas:   true,
 	doriserr.Conflict:      true,
 }
 

@@ -19,6 +19,7 @@ import (
 	"dorisgo/raftfsm"
 	"dorisgo/rpc/peer"
 	"dorisgo/storage"
+	"dorisgo/tabletsched"
 )
 
 // Options are what a cluster is made of.
@@ -69,6 +70,13 @@ const (
 	heartbeat = 50 * time.Millisecond
 	deadAfter = 500 * time.Millisecond
 )
+
+// schedulerLimits are those of a cluster whose times are short.
+func schedulerLimits() tabletsched.Limits {
+	l := tabletsched.DefaultLimits()
+	l.HoleDelayMs, l.RepairDelayMs = 100, 2000
+	return l
+}
 
 // Start starts a cluster. ctx bounds the start. On an error nothing stays.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
@@ -135,7 +143,7 @@ func (c *Cluster) addFrontend(ctx context.Context) error {
 	n, err := fe.Start(ctx, fe.Config{
 		Raft: rc, RaftAddr: addr, Host: host, RPC: rpc, RPCPort: port, MySQL: mysql, Pool: c.pool, Token: "token", Version: "test",
 		Logger: c.opts.Logger.With("node", rc.ServerID), Settings: noSettings{}, Limits: func() exec.Limits { return c.opts.DefaultLimits },
-		Heartbeat: heartbeat, DeadAfter: deadAfter,
+		Heartbeat: heartbeat, DeadAfter: deadAfter, LookEvery: heartbeat, Scheduler: schedulerLimits,
 	})
 	if err := errors.Join(err, <-joined); err != nil {
 		return fmt.Errorf("frontend %d: %w", len(c.FEs), err)

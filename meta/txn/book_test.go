@@ -101,7 +101,7 @@ func TestAReplicaWithAnOlderHoleDoesNotCount(t *testing.T) {
 	d := newDesk(t, 1, 2, 3)
 	d.commit(d.begin("v2", nil), rows(100, 1, 2))
 	_, err := d.tryCommit(d.begin("v3", nil), rows(100, 1, 3))
-	d.wantError(err, doriserr.NoBackend, "succ replica num 1 < load required replica num 2")
+	d.wantError(err, doriserr.FewReplicas, "succ replica num 1 < load required replica num 2")
 	if got := d.GapFree(100, 1, 3); got != 1 {
 		t.Errorf("replica 3 is gap-free through %d, want 1", got)
 	}

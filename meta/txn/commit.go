@@ -196,7 +196,7 @@ func (b *Book) checkMajority(t *Txn, place Placement) error {
 				}
 			}
 			if need := len(holders)/2 + 1; good < need {
-				return doriserr.New(doriserr.NoBackend,
+				return doriserr.New(doriserr.FewReplicas,
 					"Failed to commit txn %d, cause tablet %d succ replica num %d < load required replica num %d", t.ID, tc.TabletID, good, need)
 			}
 		}
