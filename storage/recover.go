@@ -43,7 +43,13 @@ type recovery struct {
 	r        *root
 	replaced []replacedRowset
 	// named are the rowsets with a file, by tablet.
-	named map[int64]map[string]*bool
+	named map[int64]map[string]namedFile
+}
+
+// namedFile is a file that a record names.
+type namedFile struct {
+	bytes   int64
+	damaged *bool // of the rowset
 }
 
 type replacedRowset struct {
@@ -142,18 +148,19 @@ func (rec *recovery) live(_, v []byte) error {
 	return t.graph.Add(node)
 }
 
-// name notes that a file is known; damaged is set if the file is missing.
+// name notes that a file is known; damaged is set if the file is missing or has
+// another length.
 func (rec *recovery) name(r *rowset.Record, damaged *bool) {
 	if r.Kind != rowset.File {
 		return
 	}
 	if rec.named == nil {
-		rec.named = map[int64]map[string]*bool{}
+		rec.named = map[int64]map[string]namedFile{}
 	}
 	if rec.named[r.TabletID] == nil {
-		rec.named[r.TabletID] = map[string]*bool{}
+		rec.named[r.TabletID] = map[string]namedFile{}
 	}
-	rec.named[r.TabletID][rec.r.fs.PathBase(rec.r.file(r.TabletID, r.ID))] = damaged
+	rec.named[r.TabletID][rec.r.fs.PathBase(rec.r.file(r.TabletID, r.ID))] = namedFile{r.FileBytes, damaged}
 }
 
 func (rec *recovery) replace(_, v []byte) error {
@@ -269,12 +276,38 @@ func (rec *recovery) files() error {
 		}
 	}
 	for id, files := range rec.named {
-		for name, damaged := range files {
-			*damaged = true
-			r.log.Error("rowset file is missing: its tablet cannot be read here", "root", r.path, "tablet_id", id, "file", name)
+		for name, f := range files {
+			*f.damaged = true
+			r.log.Error("rowset file is missing", "root", r.path, "tablet_id", id, "file", name)
 		}
 	}
-	return nil
+	return rec.holes()
+}
+
+// holes takes tablets out of service from their first damaged rowset on.
+func (rec *recovery) holes() error {
+	b := rec.r.db.NewBatch()
+	defer b.Close()
+	for _, t := range rec.e.tablets {
+		if t.root != rec.r || t.droppedMs != 0 {
+			continue
+		}
+		for rs := range t.graph.Live() {
+			if !rs.Damaged || t.hole != 0 && t.hole <= rs.Start {
+				continue
+			}
+			t.hole = rs.Start
+			if err := b.Set(key(keyTablet, t.id), t.encode(), nil); err != nil {
+				return err
+			}
+			rec.r.log.Error("tablet is out of service on this backend: a rowset is damaged",
+				"tablet_id", t.id, "rowset", rs.ID.String(), "version", rs.Start, "root", rec.r.path)
+		}
+	}
+	if b.Empty() {
+		return nil
+	}
+	return rec.r.applySync(b)
 }
 
 // tabletFiles looks at one entry of the data directory and takes the files that
@@ -297,11 +330,26 @@ func (rec *recovery) tabletFiles(data, name string) error {
 	}
 	slices.Sort(files)
 	for _, f := range files {
-		if _, ok := rec.named[id][f]; ok {
+		if n, ok := rec.named[id][f]; ok {
 			delete(rec.named[id], f)
+			if err := rec.checkLength(r.fs.PathJoin(dir, f), n); err != nil {
+				return err
+			}
 		} else if err := rec.e.toTrash(r, dir, f, "unknown-"+name); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (rec *recovery) checkLength(path string, f namedFile) error {
+	info, err := rec.r.fs.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Size() != f.bytes {
+		*f.damaged = true
+		rec.r.log.Error("rowset file has another length", "root", rec.r.path, "file", path, "bytes", info.Size(), "want", f.bytes)
 	}
 	return nil
 }
