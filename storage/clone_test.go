@@ -247,7 +247,6 @@ func TestCloneRefuses(t *testing.T) {
 	r11 := storage.TabletReplica{TabletID: 11, ReplicaID: 9, FromClone: true}
 	finish(begin(r11, 3), 1, 2, doriserr.VersionGone) // below the floor
 	finish(begin(r11, 3), 3, 3, doriserr.VersionGone) // keeps what is not here
-	finish(begin(r11, 3), 1, 1, doriserr.VersionGone) // brings nothing
 	if _, err := to.BeginClone(t.Context(), part, 3, storage.TabletReplica{TabletID: 11, ReplicaID: 8}); !doriserr.Is(err, doriserr.Conflict) {
 		t.Errorf("another replica: %v", err)
 	}
@@ -333,4 +332,21 @@ func TestCloneInlineLimit(t *testing.T) {
 	if s := to.Stats(); s.Files == 0 || s.Inline == 0 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// TestCloneOfNothing: a replica that was added to a tablet without rows takes
+// part after a clone, and not before.
+func TestCloneOfNothing(t *testing.T) {
+	from := opened(t, options(vfs.NewMem()))
+	fs, so, to := second(t, 1)
+	replica := storage.TabletReplica{TabletID: 11, ReplicaID: 9, FromClone: true}
+	write(t, to, 2, ofReplica(9, true, rows(2, 2, 11, 2))...)
+	wantReplica(t, to, 11, 9, 2, 1)
+	closeEngine(t, to)
+	to = open(t, so)
+	wantReplica(t, to, 11, 9, 2, 1)
+	wantClone(t, from, to, 1, replica, 1, 1)
+	publish(t, to, order(2, 2, ofReplica(9, true, rows(2, 2, 11, 2))...))
+	wantRows(t, fs, to, 11, 2, 2)
+	closeEngine(t, to)
 }

@@ -224,7 +224,7 @@ func (c *CloneTarget) finish(keep, through int64) (done bool, err error) {
 	switch {
 	case !ok || keep > have:
 		return false, doriserr.New(doriserr.VersionGone, "tablet %d has changed: version %d is no boundary any more", t.id, keep)
-	case through <= have:
+	case through < have:
 		return false, doriserr.New(doriserr.VersionGone, "a clone of tablet %d through version %d brings nothing: it has version %d", t.id, through, have)
 	case through < max(h.floor, t.base):
 		return false, doriserr.New(doriserr.VersionGone, "a clone of tablet %d through version %d leaves a gap: it must reach version %d",
@@ -233,7 +233,7 @@ func (c *CloneTarget) finish(keep, through int64) (done bool, err error) {
 		return false, corrupt("a clone of tablet %d through version %d has rowsets above it", t.id, through)
 	}
 	rec := t.tabletRecord
-	rec.cloned, rec.hole = through, 0
+	rec.cloned, rec.hole, rec.added = through, 0, false
 	if through < h.through {
 		rec.hole = through + 1 // fill looks whether it lacks
 	}
