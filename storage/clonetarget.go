@@ -90,10 +90,9 @@ func (c *CloneTarget) Add(ctx context.Context, rs CloneRowset, r io.Reader) erro
 	if err := c.e.checkSpace(c.state.root, rs.Bytes, false); err != nil {
 		return err
 	}
-	switch {
-	case rec.Kind == rowset.File:
+	if rec.Kind == rowset.File {
 		err = c.addFile(ctx, rec, r)
-	default:
+	} else {
 		err = c.addInline(ctx, rec, r)
 	}
 	if err != nil {
