@@ -156,7 +156,8 @@ func (c *CloneTarget) addFile(ctx context.Context, rec *rowset.Record, r io.Read
 			return err
 		}
 		h := rowset.NewHash()
-		n, err := io.CopyBuffer(io.MultiWriter(f, h), io.LimitReader(ctxReader{ctx, r}, rec.FileBytes+1), make([]byte, copyBytes))
+		// A vfs.File may change what it is given to write, so the hash comes first.
+		n, err := io.CopyBuffer(io.MultiWriter(h, f), io.LimitReader(ctxReader{ctx, r}, rec.FileBytes+1), make([]byte, copyBytes))
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
@@ -257,7 +258,7 @@ func (c *CloneTarget) switchIn(rec tabletRecord, old []*tablet.Rowset, keep int6
 		return err
 	}
 	t.graph.Switch(keep, c.rowsets, now)
-	t.tabletRecord, t.recorded = rec, true
+	t.cloned, t.hole, t.added, t.recorded = rec.cloned, rec.hole, rec.added, true
 	t.recount()
 	for id, encoded := range c.columns {
 		cols, err := rowset.DecodeColumns(encoded)
