@@ -139,13 +139,17 @@ func TestCloneAhead(t *testing.T) {
 	write(t, to, 4, rows(4, 4, 11, 4))
 	wantClone(t, from, to, 2, storage.TabletReplica{TabletID: 11, ReplicaID: 9, FromClone: true}, 6, 6)
 	wantReplica(t, to, 11, 9, 0, 6)
+	// What the clone brought is not missed by a jump.
+	if holes, err := to.Jump(t.Context(), part, 3, []storage.TabletReplica{{TabletID: 11}}); err != nil || len(holes) > 0 {
+		t.Errorf("holes %v, %v", holes, err)
+	}
 	if _, err := read(t.Context(), sfs, to, 11, 6); !isNotYet(err) {
 		t.Errorf("read ahead of the partition: %v", err)
 	}
 	write(t, to, 5, rows(5, 5, 11, 5))
 	closeEngine(t, to)
 	to = open(t, so)
-	for v := int64(3); v <= 7; v++ {
+	for v := int64(4); v <= 7; v++ {
 		if v == 7 {
 			write(t, to, 7, rows(7, 7, 11, 7))
 		}
@@ -162,9 +166,14 @@ func TestCloneAhead(t *testing.T) {
 func TestCloneFills(t *testing.T) {
 	from := opened(t, options(vfs.NewMem()))
 	sfs, so, to := second(t, 1)
-	for v := int64(2); v <= 4; v++ {
-		load(t, from, v, v, rows(v, v, 11, v))
+	load(t, from, 2, 2, rows(2, 2, 11, 2))
+	load(t, from, 3, 3, rows(3, 3, 11, 3))
+	from3, err := from.OpenClone(t.Context(), part, 11, []int64{1}, 3)
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer from3.Close()
+	load(t, from, 4, 4, rows(4, 4, 11, 4))
 	replica := storage.TabletReplica{TabletID: 11, ReplicaID: 9, FromClone: true}
 	if _, err := to.Jump(t.Context(), part, 2, []storage.TabletReplica{replica}); err != nil {
 		t.Fatal(err)
@@ -181,11 +190,6 @@ func TestCloneFills(t *testing.T) {
 		wantHoles(t, to, order(v, v, rs...), map[int64]int64{11: 2})
 	}
 	wantHoles(t, to, order(4, 4, ofReplica(9, true, rows(4, 4, 11, 4))...), map[int64]int64{11: 2})
-	from4, err := from.OpenClone(t.Context(), part, 11, []int64{1}, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer from4.Close()
 	c, err := to.BeginClone(t.Context(), part, 2, replica)
 	if err != nil {
 		t.Fatal(err)
@@ -193,15 +197,18 @@ func TestCloneFills(t *testing.T) {
 	if _, err := to.BeginClone(t.Context(), part, 2, replica); !doriserr.Is(err, doriserr.Blocked) {
 		t.Errorf("two clones at a time: %v", err)
 	}
-	if err := fetch(t.Context(), from4, c); err != nil {
+	if err := fetch(t.Context(), from3, c); err != nil {
 		t.Fatal(err)
 	}
-	if through, err := c.Finish(t.Context(), from4.Keep, from4.Through); err != nil || through != 6 {
+	if through, err := c.Finish(t.Context(), from3.Keep, from3.Through); err != nil || through != 3 {
 		t.Errorf("through %d, %v", through, err)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
+	wantReplica(t, to, 11, 9, 4, 3)
+	wantRows(t, sfs, to, 11, 3, 2, 3)
+	wantClone(t, from, to, 2, replica, 4, 6)
 	for range 2 {
 		wantReplica(t, to, 11, 9, 7, 6)
 		wantRows(t, sfs, to, 11, 6, 2, 3, 4, 5, 6)
@@ -247,10 +254,15 @@ func TestCloneRefuses(t *testing.T) {
 	r11 := storage.TabletReplica{TabletID: 11, ReplicaID: 9, FromClone: true}
 	finish(begin(r11, 3), 1, 2, doriserr.VersionGone) // below the floor
 	finish(begin(r11, 3), 3, 3, doriserr.VersionGone) // keeps what is not here
-	finish(begin(r11, 3), 1, 1, doriserr.VersionGone) // brings nothing
 	if _, err := to.BeginClone(t.Context(), part, 3, storage.TabletReplica{TabletID: 11, ReplicaID: 8}); !doriserr.Is(err, doriserr.Conflict) {
 		t.Errorf("another replica: %v", err)
 	}
+	// A replica that is added when the entries go on does not know what they say.
+	for v := int64(4); v <= 6; v++ {
+		publish(t, to, order(v, v))
+	}
+	r13 := storage.TabletReplica{TabletID: 13, ReplicaID: 13, FromClone: true}
+	finish(begin(r13, 3), 1, 5, doriserr.VersionGone)
 	// Damage on the way.
 	c := begin(storage.TabletReplica{TabletID: 12, ReplicaID: 10, FromClone: true}, 3)
 	src, err := from.OpenClone(t.Context(), part, 12, c.Ends(), 3)
@@ -333,4 +345,21 @@ func TestCloneInlineLimit(t *testing.T) {
 	if s := to.Stats(); s.Files == 0 || s.Inline == 0 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// TestCloneOfNothing: a replica that was added to a tablet without rows takes
+// part after a clone, and not before.
+func TestCloneOfNothing(t *testing.T) {
+	from := opened(t, options(vfs.NewMem()))
+	fs, so, to := second(t, 1)
+	replica := storage.TabletReplica{TabletID: 11, ReplicaID: 9, FromClone: true}
+	write(t, to, 2, ofReplica(9, true, rows(2, 2, 11, 2))...)
+	wantReplica(t, to, 11, 9, 2, 1)
+	closeEngine(t, to)
+	to = open(t, so)
+	wantReplica(t, to, 11, 9, 2, 1)
+	wantClone(t, from, to, 1, replica, 1, 1)
+	publish(t, to, order(2, 2, ofReplica(9, true, rows(2, 2, 11, 2))...))
+	wantRows(t, fs, to, 11, 2, 2)
+	closeEngine(t, to)
 }

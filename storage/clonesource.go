@@ -105,10 +105,13 @@ func (s *CloneSource) Read(ctx context.Context, i int) (io.ReadCloser, error) {
 	rs := s.pinned[i]
 	if rs.Kind == rowset.File {
 		f, err := s.e.fs.Open(s.state.root.file(rs.TabletID, rs.ID), vfs.SequentialReadsOption)
+		if isNotExist(err) {
+			return nil, s.damage(rs)()
+		}
 		if err != nil {
 			return nil, err
 		}
-		return &checkedReader{Reader: ctxReader{ctx, f}, Closer: f, left: rs.FileBytes, want: rs.FileChecksum, hash: rowset.NewHash(), name: rs.ID}, nil
+		return &checkedReader{Reader: ctxReader{ctx, f}, Closer: f, left: rs.FileBytes, want: rs.FileChecksum, hash: rowset.NewHash(), note: s.damage(rs)}, nil
 	}
 	var out []byte
 	err := inlineData(ctx, s.db, []*tablet.Rowset{rs}, func(_ *tablet.Rowset, data []byte) bool {
@@ -116,9 +119,14 @@ func (s *CloneSource) Read(ctx context.Context, i int) (io.ReadCloser, error) {
 		return true
 	})
 	if err != nil {
-		return nil, err
+		return nil, s.e.noteDamage(s.state, err)
 	}
 	return io.NopCloser(bytes.NewReader(out)), nil
+}
+
+// damage takes down that a file is not as its record says.
+func (s *CloneSource) damage(rs *tablet.Rowset) func() error {
+	return func() error { return s.e.noteDamage(s.state, damaged(rs, "damaged")) }
 }
 
 // Close lets go of what is pinned.
@@ -147,7 +155,7 @@ type checkedReader struct {
 		io.Writer
 		Sum32() uint32
 	}
-	name rowset.ID
+	note func() error // takes the damage down
 }
 
 // Read implements io.Reader.
@@ -158,11 +166,7 @@ func (r *checkedReader) Read(p []byte) (int, error) {
 	}
 	r.left -= int64(n)
 	if r.left < 0 || errors.Is(err, io.EOF) && (r.left != 0 || r.want != 0 && r.hash.Sum32() != r.want) {
-		return n, errFile(r.name)
+		return n, r.note()
 	}
 	return n, err
-}
-
-func errFile(id rowset.ID) error {
-	return corrupt("the file of rowset %s is damaged: its length or checksum differs", id)
 }

@@ -90,10 +90,9 @@ func (c *CloneTarget) Add(ctx context.Context, rs CloneRowset, r io.Reader) erro
 	if err := c.e.checkSpace(c.state.root, rs.Bytes, false); err != nil {
 		return err
 	}
-	switch {
-	case rec.Kind == rowset.File:
+	if rec.Kind == rowset.File {
 		err = c.addFile(ctx, rec, r)
-	default:
+	} else {
 		err = c.addInline(ctx, rec, r)
 	}
 	if err != nil {
@@ -157,7 +156,8 @@ func (c *CloneTarget) addFile(ctx context.Context, rec *rowset.Record, r io.Read
 			return err
 		}
 		h := rowset.NewHash()
-		n, err := io.CopyBuffer(io.MultiWriter(f, h), io.LimitReader(ctxReader{ctx, r}, rec.FileBytes+1), make([]byte, copyBytes))
+		// A vfs.File may change what it is given to write, so the hash comes first.
+		n, err := io.CopyBuffer(io.MultiWriter(h, f), io.LimitReader(ctxReader{ctx, r}, rec.FileBytes+1), make([]byte, copyBytes))
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
@@ -224,7 +224,7 @@ func (c *CloneTarget) finish(keep, through int64) (done bool, err error) {
 	switch {
 	case !ok || keep > have:
 		return false, doriserr.New(doriserr.VersionGone, "tablet %d has changed: version %d is no boundary any more", t.id, keep)
-	case through <= have:
+	case through < have:
 		return false, doriserr.New(doriserr.VersionGone, "a clone of tablet %d through version %d brings nothing: it has version %d", t.id, through, have)
 	case through < max(h.floor, t.base):
 		return false, doriserr.New(doriserr.VersionGone, "a clone of tablet %d through version %d leaves a gap: it must reach version %d",
@@ -233,7 +233,7 @@ func (c *CloneTarget) finish(keep, through int64) (done bool, err error) {
 		return false, corrupt("a clone of tablet %d through version %d has rowsets above it", t.id, through)
 	}
 	rec := t.tabletRecord
-	rec.cloned, rec.hole = through, 0
+	rec.cloned, rec.hole, rec.added = through, 0, false
 	if through < h.through {
 		rec.hole = through + 1 // fill looks whether it lacks
 	}
@@ -258,7 +258,7 @@ func (c *CloneTarget) switchIn(rec tabletRecord, old []*tablet.Rowset, keep int6
 		return err
 	}
 	t.graph.Switch(keep, c.rowsets, now)
-	t.tabletRecord, t.recorded = rec, true
+	t.cloned, t.hole, t.added, t.recorded = rec.cloned, rec.hole, rec.added, true
 	t.recount()
 	for id, encoded := range c.columns {
 		cols, err := rowset.DecodeColumns(encoded)

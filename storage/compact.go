@@ -23,7 +23,11 @@ func (e *Engine) Compact(ctx context.Context, tabletID int64) (bool, error) {
 	t.compactMu.Lock()
 	defer t.compactMu.Unlock()
 	t.mu.Lock()
-	inputs := t.graph.CompactRun(e.compactPolicy())
+	policy := e.compactPolicy()
+	if t.hole != 0 {
+		policy.UpTo = t.hole - 1
+	}
+	inputs := t.graph.CompactRun(policy)
 	if t.droppedMs != 0 || t.cloning {
 		inputs = nil
 	}
@@ -67,6 +71,12 @@ func (e *Engine) compactRun(ctx context.Context, t *tabletState, inputs []*table
 	}
 	if err := e.checkSpace(t.root, fileBytes, true); err != nil {
 		return err
+	}
+	// The output gets a checksum of its own, so damage must not get into it.
+	for _, in := range inputs {
+		if err := e.checkData(ctx, t.root.db, t, in); err != nil {
+			return e.noteDamage(t, err)
+		}
 	}
 	if err := e.writeFile(ctx, t, &out.Record, spec); err != nil {
 		return err

@@ -55,6 +55,10 @@ type crashLog struct {
 type promises struct {
 	written []int64 // transactions, each with one rowset in each tablet of script
 	durable int64
+	// cloned are tablets that were cloned through version 5, at least, and removed
+	// says that the first replica of tablet 12 is no more.
+	cloned  []int64
+	removed bool
 }
 
 type picture struct {
@@ -73,7 +77,7 @@ func (l *crashLog) before(op errorfs.Op) error {
 	l.gate.Lock()
 	defer l.gate.Unlock()
 	p := l.promises
-	p.written = slices.Clone(p.written)
+	p.written, p.cloned = slices.Clone(p.written), slices.Clone(p.cloned)
 	for _, percent := range []int{0, 20 + 60*l.rng.IntN(2), 100} {
 		l.pictures = append(l.pictures, picture{
 			fmt.Sprintf("%d %s", op.Kind, op.Path), percent, p,

@@ -11,6 +11,7 @@
 //	               later, see DurableVersion; Abort removes it instead
 //	Clone          what a replica missed comes from another BE, under new ids
 //	Flush          many inline ones become one Parquet file that covers a…b
+//	Scrub          data are compared with their checksums
 //	Sweep          what was replaced goes, once nobody can read it
 //
 // Invariants, with the rules of docs/protocol.md behind them and the test that
@@ -31,6 +32,8 @@
 //     TestCloneRefuses, TestCloneCrash).
 //   - A tablet whose replica was removed is not taken for one that never had rows
 //     (rule 12; TestRemoveReplica).
+//   - A rowset whose data are not what its record says is read by nobody once
+//     that was seen (TestDamage).
 //   - A snapshot reads the same rows as long as it is open (rule 13; TestModel).
 //   - A file is durable before a record names it, is removed only after a
 //     durable decision, and an unknown one goes to the trash (rule 12;

@@ -76,7 +76,9 @@ func (e *Engine) markDropped(tabletIDs []int64) error {
 			if t == nil || t.root != r || t.isDropped() {
 				continue
 			}
+			t.mu.Lock()
 			rec := t.tabletRecord
+			t.mu.Unlock()
 			rec.droppedMs = now
 			errs = append(errs, b.Set(key(keyTablet, id), rec.encode(), nil))
 			dropped = append(dropped, t)

@@ -2,3 +2,24 @@ package storage
 
 // TrimEntries removes old publish entries.
 func TrimEntries(e *Engine) error { return e.trimEntries() }
+
+// SpoilInline changes the data of a tablet's inline rowsets that begin at a
+// version, as a disk may.
+func SpoilInline(e *Engine, tabletID, version int64) error {
+	t := e.tablet(tabletID)
+	for rs := range t.graph.Live() {
+		if rs.Start != version {
+			continue
+		}
+		k := dataKey(tabletID, rs.TxnID, rs.ID)
+		data, err := t.root.get(k)
+		if err != nil {
+			return err
+		}
+		data[len(data)/2] ^= 1
+		if err := t.root.setSync(k, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}

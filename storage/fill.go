@@ -35,7 +35,7 @@ func (e *Engine) fill(part *partition, t *tabletState) error {
 	t.mu.Lock()
 	hole, base := t.hole, t.base
 	// Rowsets at or above the hole are there if it is a damaged one's.
-	stuck := hole == 0 || t.droppedMs != 0 || t.graph.Last() >= hole
+	stuck := hole == 0 || t.added || t.droppedMs != 0 || t.graph.Last() >= hole
 	t.mu.Unlock()
 	h := part.homes[t.root.index]
 	if stuck || h == nil || part.dropped || hole <= max(h.floor, base) {

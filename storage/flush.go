@@ -26,6 +26,9 @@ func (e *Engine) Flush(ctx context.Context, tabletID int64) error {
 	defer t.flushMu.Unlock()
 	t.mu.Lock()
 	upTo := t.graph.Last()
+	if t.hole != 0 {
+		upTo = min(upTo, t.hole-1)
+	}
 	t.mu.Unlock()
 	for {
 		t.mu.Lock()
@@ -38,6 +41,7 @@ func (e *Engine) Flush(ctx context.Context, tabletID int64) error {
 			return nil
 		}
 		if err := e.flushRun(ctx, t, inputs); err != nil {
+			err = e.noteDamage(t, err)
 			return fmt.Errorf("cannot flush tablet %d: %w", tabletID, err)
 		}
 	}
@@ -108,7 +112,7 @@ func (e *Engine) mergeOutput(inputs []*tablet.Rowset) (*tablet.Rowset, error) {
 func (e *Engine) switchInputs(t *tabletState, inputs []*tablet.Rowset, out *tablet.Rowset) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.droppedMs != 0 || !t.graph.Replaceable(inputs) {
+	if t.droppedMs != 0 || t.hole != 0 && t.hole <= out.End || !t.graph.Replaceable(inputs) {
 		return false, nil
 	}
 	now := e.opts.Now().UnixMilli()

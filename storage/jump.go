@@ -30,7 +30,11 @@ func (e *Engine) Jump(ctx context.Context, partitionID, base int64, replicas []T
 	if err := e.jump(part, base, replicas); err != nil {
 		return nil, err
 	}
-	return e.holes(partitionID, replicas), nil
+	known := slices.DeleteFunc(slices.Clone(replicas), func(r TabletReplica) bool {
+		// One that never had rows, and missed none, is not here and lacks nothing.
+		return e.tablet(r.TabletID) == nil && !e.wasRemoved(r.TabletID, 0)
+	})
+	return e.holes(partitionID, known), nil
 }
 
 // jump is Jump; part.mu is held.

@@ -32,6 +32,9 @@ type model struct {
 	open     []*storage.Snapshot
 	// dropped are tablets that are no more.
 	dropped map[int64]bool
+	// src is another BE, which has every rowset.
+	src   *storage.Engine
+	holes holeModel
 }
 
 const keepEntries = 5
@@ -57,9 +60,17 @@ func (m *model) must(err error) {
 
 func (m *model) publish(p storage.Publish) {
 	m.t.Helper()
-	if holes, err := m.e.Publish(m.t.Context(), p); err != nil || len(holes) > 0 {
-		m.t.Fatalf("holes %v, %v", holes, err)
+	holes, err := m.e.Publish(m.t.Context(), m.notDropped(p))
+	m.must(err)
+	for _, h := range holes {
+		m.checkHole(h.TabletID, h.Version)
 	}
+}
+
+// notDropped is the order as the FE sends it after a drop.
+func (m *model) notDropped(p storage.Publish) storage.Publish {
+	p.Tablets = slices.DeleteFunc(slices.Clone(p.Tablets), func(t storage.PublishTablet) bool { return m.dropped[t.TabletID] })
+	return p
 }
 
 func (m *model) last() int64 { return int64(len(m.versions)) + 1 }
@@ -71,9 +82,6 @@ func (m *model) write() {
 	for part := range int64(rapid.SampledFrom([]int{1, 1, 1, 2, 4}).Draw(m.t, "parts")) {
 		var rowsets []storage.PendingRowset
 		for i, tablet := range modelTablets {
-			if m.dropped[tablet] {
-				continue
-			}
 			n := m.txn*100 + 10*part + int64(i)
 			switch rapid.IntRange(0, 5).Draw(m.t, "rowset") {
 			case 0, 1, 2:
@@ -87,8 +95,9 @@ func (m *model) write() {
 			}
 		}
 		if len(rowsets) > 0 {
-			m.must(m.e.WritePending(m.t.Context(), m.txn, 1, rowsets))
+			m.must(m.src.WritePending(m.t.Context(), m.txn, 1, rowsets))
 			m.pending[m.txn] = append(m.pending[m.txn], rowsets...)
+			m.must(m.e.WritePending(m.t.Context(), m.txn, 1, m.someLate(rowsets)))
 		}
 	}
 }
@@ -107,24 +116,34 @@ func (m *model) decide() {
 	rowsets := m.pending[txn]
 	delete(m.pending, txn)
 	if rapid.IntRange(0, 4).Draw(m.t, "abort") == 0 {
-		m.must(m.e.Abort(m.t.Context(), txn))
+		m.must(errors.Join(m.e.Abort(m.t.Context(), txn), m.src.Abort(m.t.Context(), txn)))
+		delete(m.holes.late, txn)
 		return
 	}
-	rowsets = slices.DeleteFunc(rowsets, func(rs storage.PendingRowset) bool { return m.dropped[rs.TabletID] })
-	p := order(m.last()+1, txn, rowsets...)
+	p := m.decided(txn, rowsets)
+	m.lack(p)
 	m.publish(p)
+}
+
+// decided publishes a transaction on the other BE.
+func (m *model) decided(txn int64, rowsets []storage.PendingRowset) storage.Publish {
+	p := order(m.last()+1, txn, rowsets...)
+	if holes, err := m.src.Publish(m.t.Context(), p); err != nil || len(holes) > 0 {
+		m.t.Fatalf("the other backend: holes %v, %v", holes, err)
+	}
 	brought := map[int64][]int64{}
 	for _, rs := range rowsets {
 		brought[rs.TabletID] = append(brought[rs.TabletID], m.values[rs.ID]...)
 	}
 	m.versions, m.txns = append(m.versions, brought), append(m.txns, p)
+	return p
 }
 
 // again repeats an earlier publish.
 func (m *model) again() {
 	if len(m.txns) > 0 && len(m.dropped) == 0 {
 		p := rapid.SampledFrom(m.txns).Draw(m.t, "publish")
-		if _, err := m.e.Publish(m.t.Context(), p); p.Version+keepEntries > m.last() || !doriserr.Is(err, doriserr.StaleEpoch) {
+		if _, err := m.e.Publish(m.t.Context(), p); p.Version+keepEntries > m.last() && p.Version > m.holes.jumped || !doriserr.Is(err, doriserr.StaleEpoch) {
 			m.must(err)
 		}
 	}
@@ -136,9 +155,10 @@ func (m *model) snapshot() {
 	s, err := m.e.Snapshot(m.t.Context(), part, tablet, version)
 	switch {
 	case m.dropped[tablet]:
-		if err != nil && !doriserr.Is(err, doriserr.StaleEpoch) {
+		if err != nil && !doriserr.Is(err, doriserr.StaleEpoch) && !isBehind(err) {
 			m.t.Fatal(err)
 		}
+	case isBehind(err) && m.mayLack(tablet, version):
 	case doriserr.Is(err, doriserr.VersionGone) && version < m.last():
 	default:
 		m.must(err)
@@ -178,6 +198,7 @@ func (m *model) drop() {
 	}
 	tablet := rapid.SampledFrom(modelTablets).Draw(m.t, "tablet")
 	m.must(m.e.DropTablets(m.t.Context(), []int64{tablet}))
+	m.forget(tablet)
 	m.dropped[tablet] = true
 }
 
@@ -198,14 +219,9 @@ func (m *model) restart() {
 			m.t.Fatalf("published through %d, was durable through %d", v, durable)
 		}
 		for _, p := range m.txns[m.e.DurableVersion(part)-1:] {
-			p.Tablets = slices.DeleteFunc(slices.Clone(p.Tablets), func(t storage.PublishTablet) bool { return m.dropped[t.TabletID] })
 			m.publish(p)
 		}
-		for _, txn := range m.e.PendingTxns() {
-			if m.pending[txn] == nil {
-				m.must(m.e.Abort(m.t.Context(), txn))
-			}
-		}
+		m.settle()
 		return
 	}
 	m.must(m.e.Close())
@@ -234,35 +250,39 @@ func (m *model) check() {
 		}
 	}
 	for _, tablet := range modelTablets {
-		got, err := read(m.t.Context(), m.fs, m.e, tablet, m.last())
-		if want := m.want(tablet, m.last()); !m.dropped[tablet] && (err != nil || !slices.Equal(got, want)) {
-			m.t.Fatalf("tablet %d at %d: %d rows, not %d: %v", tablet, m.last(), len(got), len(want), err)
+		if m.dropped[tablet] {
+			continue
+		}
+		m.checkTablet(tablet)
+		for version := m.last(); version > 0 && version > m.last()-3; version-- {
+			got, err := read(m.t.Context(), m.fs, m.e, tablet, version)
+			switch want := m.want(tablet, version); {
+			case isBehind(err) && m.mayLack(tablet, version):
+			case doriserr.Is(err, doriserr.VersionGone) && !isBehind(err) && version < m.last():
+			case err != nil || !slices.Equal(got, want):
+				m.t.Fatalf("tablet %d at %d: %d rows, not %d: %v", tablet, version, len(got), len(want), err)
+			}
 		}
 	}
-	var want []int64
-	for txn, rowsets := range m.pending {
-		if slices.ContainsFunc(rowsets, func(rs storage.PendingRowset) bool { return !m.dropped[rs.TabletID] }) {
-			want = append(want, txn)
-		}
-	}
-	slices.Sort(want)
-	got := slices.DeleteFunc(m.e.PendingTxns(), func(txn int64) bool { return !slices.Contains(want, txn) && m.pending[txn] != nil })
-	if !slices.Equal(got, want) {
-		m.t.Fatalf("pending %v, not %v", got, want)
-	}
+	m.checkPending()
 }
 
 // TestModel runs random calls against the engine and the model.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &model{t: t, c: newClock(), pending: map[int64][]storage.PendingRowset{}, values: map[storage.RowsetID][]int64{}, dropped: map[int64]bool{}}
+		m := &model{t: t, c: newClock(), holes: newHoleModel(), pending: map[int64][]storage.PendingRowset{}, values: map[storage.RowsetID][]int64{}, dropped: map[int64]bool{}}
 		m.o.Roots = []storage.Root{{Path: "/r1"}, {Path: "/r2"}}[:rapid.IntRange(1, 2).Draw(t, "roots")]
 		m.start(vfs.NewCrashableMem())
+		o := options(vfs.NewMem())
+		o.Rand, o.StaleSweep, o.CompactMinFiles = newRand(1), -1, 2
+		var err error
+		m.src, err = storage.Open(t.Context(), o)
+		m.must(err)
 		defer func() {
 			for _, s := range m.open {
 				m.must(s.Close())
 			}
-			m.must(m.e.Close())
+			m.must(errors.Join(m.e.Close(), m.src.Close()))
 		}()
 		action := func(f func(*model)) func(*rapid.T) { return func(*rapid.T) { f(m) } }
 		t.Repeat(map[string]func(*rapid.T){
@@ -271,7 +291,10 @@ func TestModel(t *testing.T) {
 			"snapshot": action((*model).snapshot), "close snapshot": action((*model).closeSnapshot),
 			"flush": action((*model).flush), "compact": action((*model).compact), "sweep": action((*model).sweep), "sync": action((*model).sync),
 			"drop": action((*model).drop), "restart": action((*model).restart),
-			"check": action((*model).check),
+			"late write": action((*model).lateWrite), "late write more": action((*model).lateWrite), "settle": action((*model).settle),
+			"jump": action((*model).jump), "clone": action((*model).clone), "remove replica": action((*model).remove),
+			"rewrite the source": action((*model).rewriteSource),
+			"check":              action((*model).check),
 		})
 		m.check()
 	})

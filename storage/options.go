@@ -77,6 +77,9 @@ type Options struct {
 	// TrashExpire is trash_file_expire_time_sec; default 3 days, negative for
 	// at once.
 	TrashExpire time.Duration
+	// ScrubInterval is how often all data of a tablet are read and compared with
+	// their checksums, one tablet at a time; default 7 days, negative for never.
+	ScrubInterval time.Duration
 	// KeepEntries is how many publish entries of a partition are kept for
 	// comparison with repeated publishes; default 1024.
 	KeepEntries int64
@@ -126,6 +129,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.SyncInterval, 200*time.Millisecond)
 	setDefault(&o.StaleSweep, 300*time.Second)
 	setDefault(&o.TrashExpire, 3*24*time.Hour)
+	setDefault(&o.ScrubInterval, 7*24*time.Hour)
 	setDefault(&o.KeepEntries, 1024)
 	return o, nil
 }

@@ -35,6 +35,8 @@ func byTablet(holes []storage.Hole) map[int64]int64 {
 	return out
 }
 
+func isGone(err error) bool { return doriserr.Is(err, doriserr.VersionGone) }
+
 func isBehind(err error) bool {
 	_, ok := errors.AsType[*storage.BehindError](err)
 	return ok && doriserr.Is(err, doriserr.VersionGone)

@@ -173,6 +173,73 @@ func TestParallel(t *testing.T) {
 	}
 }
 
+// TestParallelHoles publishes, writes late, clones and reads one tablet at the
+// same time.
+func TestParallelHoles(t *testing.T) {
+	src := opened(t, options(vfs.NewMem()))
+	fs := vfs.NewMem()
+	o := options(fs)
+	o.Rand, o.StaleSweep, o.CompactMinFiles = newRand(5), -1, 2
+	e := opened(t, o)
+	const last = 60
+	late := make(chan int64, last)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(late)
+		for v := int64(2); v <= last; v++ {
+			rs := []storage.PendingRowset{rows(v, v, 11, v)}
+			err := errors.Join(src.WritePending(t.Context(), v, 1, rs))
+			if v%5 > 0 {
+				err = errors.Join(err, e.WritePending(t.Context(), v, 1, rs))
+			}
+			_, perr := src.Publish(t.Context(), order(v, v, rs...))
+			_, lerr := e.Publish(t.Context(), order(v, v, rs...))
+			if err := errors.Join(err, perr, lerr); err != nil {
+				t.Error(err)
+			}
+			if v%5 == 0 && v%2 == 0 {
+				late <- v
+			}
+		}
+	})
+	wg.Go(func() {
+		for v := range late {
+			err := e.WritePending(t.Context(), v, 1, []storage.PendingRowset{rows(v, v, 11, v)})
+			if err = errors.Join(err, e.DropLeft(t.Context(), v)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Go(func() {
+		for range 30 {
+			_, err := cloneFrom(t.Context(), src, e, 1, storage.TabletReplica{TabletID: 11}, 1)
+			if _, cerr := e.Compact(t.Context(), 11); err != nil && !isGone(err) || cerr != nil {
+				t.Error(err, cerr)
+			}
+			if err := errors.Join(e.Flush(t.Context(), 11), e.Scrub(t.Context(), 11), e.Sweep(t.Context())); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Go(func() {
+		for range 200 {
+			v := e.PublishedVersion(part)
+			got, err := read(t.Context(), fs, e, 11, v)
+			if r := replica(e, 11); isGone(err) || r.TabletID == 0 {
+				continue
+			}
+			if err != nil || int64(len(got)) != v-1 {
+				t.Errorf("at version %d: %d rows, %v", v, len(got), err)
+			}
+		}
+	})
+	wg.Wait()
+	wantClone(t, src, e, 1, storage.TabletReplica{TabletID: 11}, last, last)
+	if got, err := read(t.Context(), fs, e, 11, last); err != nil || len(got) != last-1 {
+		t.Errorf("%d rows, %v", len(got), err)
+	}
+}
+
 // TestEntriesAreTrimmed: old entries go, and a publish that could no longer be
 // compared is refused.
 func TestEntriesAreTrimmed(t *testing.T) {

@@ -33,6 +33,9 @@ type tabletRecord struct {
 	// cloned is the version through which the rows came by a clone, 0 without
 	// one: publishes through it have nothing to add.
 	cloned int64
+	// added says that the replica was added to a tablet that may have had rows
+	// and waits for its first clone: nothing else fills its hole.
+	added bool
 }
 
 func (r tabletRecord) encode() []byte {
@@ -40,7 +43,10 @@ func (r tabletRecord) encode() []byte {
 	for _, v := range [...]int64{r.partitionID, r.base, int64(r.gen), r.droppedMs, r.replica, r.hole, r.cloned} {
 		b = binary.AppendUvarint(b, uint64(v))
 	}
-	return b
+	if r.added {
+		return append(b, 1)
+	}
+	return append(b, 0)
 }
 
 func decodeTablet(b []byte) (r tabletRecord, err error) {
@@ -48,6 +54,7 @@ func decodeTablet(b []byte) (r tabletRecord, err error) {
 	r.partitionID, r.base, r.gen, r.droppedMs = in.Int64(), in.Int64(), uint32(in.Int64()), in.Int64()
 	if version > 1 {
 		r.replica, r.hole, r.cloned = in.Int64(), in.Int64(), in.Int64()
+		r.added = in.Byte() != 0
 	}
 	return r, wrapRecord("tablet", in.Done())
 }

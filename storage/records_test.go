@@ -20,7 +20,7 @@ var (
 
 // TestRecords pins the keys and records of docs/format/storage.md.
 func TestRecords(t *testing.T) {
-	tab := tabletRecord{partitionID: 200, base: 1, gen: 3, droppedMs: 1_700_000_000_000, replica: 700, hole: 9, cloned: 8}
+	tab := tabletRecord{partitionID: 200, base: 1, gen: 3, droppedMs: 1_700_000_000_000, replica: 700, hole: 9, cloned: 8, added: true}
 	par := partitionRecord{base: 1, floor: 300}
 	entry := entryRecord{txnID: 500, rowsets: []PublishTablet{{TabletID: 11, RowsetID: testID}, {TabletID: 12, RowsetID: testID}}}
 	root := rootRecord{FormatVersion, testUUID}

@@ -2,9 +2,7 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"dorisgo/storage/rowset"
 	"dorisgo/storage/tablet"
@@ -43,7 +41,13 @@ type recovery struct {
 	r        *root
 	replaced []replacedRowset
 	// named are the rowsets with a file, by tablet.
-	named map[int64]map[string]*bool
+	named map[int64]map[string]namedFile
+}
+
+// namedFile is a file that a record names.
+type namedFile struct {
+	bytes   int64
+	damaged *bool // of the rowset
 }
 
 type replacedRowset struct {
@@ -142,18 +146,19 @@ func (rec *recovery) live(_, v []byte) error {
 	return t.graph.Add(node)
 }
 
-// name notes that a file is known; damaged is set if the file is missing.
+// name notes that a file is known; damaged is set if the file is missing or has
+// another length.
 func (rec *recovery) name(r *rowset.Record, damaged *bool) {
 	if r.Kind != rowset.File {
 		return
 	}
 	if rec.named == nil {
-		rec.named = map[int64]map[string]*bool{}
+		rec.named = map[int64]map[string]namedFile{}
 	}
 	if rec.named[r.TabletID] == nil {
-		rec.named[r.TabletID] = map[string]*bool{}
+		rec.named[r.TabletID] = map[string]namedFile{}
 	}
-	rec.named[r.TabletID][rec.r.fs.PathBase(rec.r.file(r.TabletID, r.ID))] = damaged
+	rec.named[r.TabletID][rec.r.fs.PathBase(rec.r.file(r.TabletID, r.ID))] = namedFile{r.FileBytes, damaged}
 }
 
 func (rec *recovery) replace(_, v []byte) error {
@@ -240,68 +245,6 @@ func (e *Engine) settle(ctx context.Context) error {
 		t.mu.Unlock()
 		e.wantFlush(t)
 		e.compact.want(t.id)
-	}
-	return nil
-}
-
-// files compares the files on disk with those that records name: missing ones
-// damage their rowset, unknown ones go to the trash.
-func (rec *recovery) files() error {
-	r := rec.r
-	data := r.fs.PathJoin(r.path, dirData)
-	if err := r.fs.MkdirAll(data, 0o755); err != nil {
-		return err
-	}
-	if err := r.fs.MkdirAll(r.fs.PathJoin(r.path, dirTrash), 0o755); err != nil {
-		return err
-	}
-	if err := errors.Join(syncDir(r.fs, r.path), syncDir(r.fs, data)); err != nil {
-		return err
-	}
-	names, err := r.fs.List(data)
-	if err != nil {
-		return err
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if err := rec.tabletFiles(data, name); err != nil {
-			return err
-		}
-	}
-	for id, files := range rec.named {
-		for name, damaged := range files {
-			*damaged = true
-			r.log.Error("rowset file is missing: its tablet cannot be read here", "root", r.path, "tablet_id", id, "file", name)
-		}
-	}
-	return nil
-}
-
-// tabletFiles looks at one entry of the data directory and takes the files that
-// are there out of named.
-func (rec *recovery) tabletFiles(data, name string) error {
-	r := rec.r
-	id, ok := tabletOfDir(name)
-	t := rec.e.tablets[id]
-	if !ok || t == nil || t.root != r {
-		return rec.e.toTrash(r, data, name, "unknown")
-	}
-	if t.droppedMs != 0 {
-		return nil // Trash moves it as a whole
-	}
-	r.dirs[id] = struct{}{}
-	dir := r.fs.PathJoin(data, name)
-	files, err := r.fs.List(dir)
-	if err != nil {
-		return err
-	}
-	slices.Sort(files)
-	for _, f := range files {
-		if _, ok := rec.named[id][f]; ok {
-			delete(rec.named[id], f)
-		} else if err := rec.e.toTrash(r, dir, f, "unknown-"+name); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -43,7 +43,9 @@ func (e *Engine) markRemoved(t *tabletState, replicaID int64) (bool, error) {
 	if !t.isReplica(replicaID) {
 		return false, nil
 	}
+	t.mu.Lock()
 	rec := t.tabletRecord
+	t.mu.Unlock()
 	rec.droppedMs = e.opts.Now().UnixMilli()
 	if rec.replica == 0 {
 		rec.replica = replicaID
@@ -60,7 +62,7 @@ func (e *Engine) markRemoved(t *tabletState, replicaID int64) (bool, error) {
 		return false, err
 	}
 	t.mu.Lock()
-	t.tabletRecord, t.recorded = rec, true
+	t.droppedMs, t.replica, t.recorded = rec.droppedMs, rec.replica, true
 	t.mu.Unlock()
 	e.noteRemoved(t.id, rec.replica, t.partitionID)
 	return true, nil
@@ -69,9 +71,12 @@ func (e *Engine) markRemoved(t *tabletState, replicaID int64) (bool, error) {
 // beingRemoved reports whether a dropped tablet is a replica whose removal was
 // cut off.
 func (e *Engine) beingRemoved(t *tabletState) bool {
+	t.mu.Lock()
+	replica := t.replica
+	t.mu.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, ok := e.removed[t.id][t.replica]
+	_, ok := e.removed[t.id][replica]
 	return ok
 }
 

@@ -217,7 +217,7 @@ func (e *Engine) tabletFor(part *partition, r TabletReplica) (*tabletState, erro
 	if r.FromClone || len(e.removed[r.TabletID]) > 0 {
 		// Orders through what is published here did not name it, whatever rows
 		// those versions had.
-		t.hole, t.base = 2, part.throughOn(best)
+		t.added, t.hole, t.base = true, 2, part.throughOn(best)
 	}
 	e.tablets[r.TabletID] = t
 	return t, nil

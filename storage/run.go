@@ -12,7 +12,7 @@ import (
 
 // Run does the background work until ctx ends: it makes publishes durable soon
 // after they return, flushes tablets that have many inline rowsets, and removes
-// what was replaced or expired. The engine starts no goroutine of its own; the
+// what was replaced or expired, and scrubs. The engine starts no goroutine of its own; the
 // caller stops Run before it closes the engine. A flush or compaction that fails is
 // logged and tried again; Run ends with an error when a root goes out of service.
 func (e *Engine) Run(ctx context.Context) error {
@@ -23,6 +23,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	g.Go(func() error { return e.runFlush(ctx) })
 	g.Go(func() error { return e.runCompact(ctx) })
 	g.Go(func() error { return e.runSweep(ctx) })
+	g.Go(func() error { return e.runScrub(ctx) })
 	return g.Wait()
 }
 

@@ -19,6 +19,7 @@ import (
 type Snapshot struct {
 	TabletID, PartitionID, Version int64
 
+	e       *Engine
 	state   *tabletState
 	rowsets []*tablet.Rowset
 	db      *pebble.Snapshot
@@ -54,7 +55,7 @@ func (e *Engine) Snapshot(ctx context.Context, partitionID, tabletID, version in
 	if have := e.PublishedVersion(partitionID); version > have {
 		return nil, &NotYetError{PartitionID: partitionID, Version: version, Have: have}
 	}
-	s := &Snapshot{TabletID: tabletID, PartitionID: partitionID, Version: version}
+	s := &Snapshot{e: e, TabletID: tabletID, PartitionID: partitionID, Version: version}
 	t := e.tablet(tabletID)
 	if t == nil && e.wasRemoved(tabletID, 0) {
 		return nil, &BehindError{TabletID: tabletID, Version: version, Hole: 2}
@@ -79,11 +80,6 @@ func (e *Engine) Snapshot(ctx context.Context, partitionID, tabletID, version in
 	rowsets, ok := t.graph.Capture(version)
 	if !ok {
 		return nil, doriserr.New(doriserr.VersionGone, "version %d of tablet %d cannot be read any more", version, tabletID)
-	}
-	for _, rs := range rowsets {
-		if rs.Damaged {
-			return nil, corrupt("rowset %s of tablet %d is lost on root %s", rs.ID, tabletID, t.root.path)
-		}
 	}
 	for _, rs := range rowsets {
 		rs.Ref()
@@ -114,7 +110,8 @@ func (s *Snapshot) Rows() int64 {
 }
 
 // Inline walks the inline rowsets in version order. It ends with the first
-// error.
+// error; a *BehindError says that data are damaged, so that another replica must
+// be read.
 func (s *Snapshot) Inline(ctx context.Context) iter.Seq2[InlineRowset, error] {
 	return func(yield func(InlineRowset, error) bool) {
 		if s.db == nil {
@@ -126,7 +123,7 @@ func (s *Snapshot) Inline(ctx context.Context) iter.Seq2[InlineRowset, error] {
 			return !stopped
 		})
 		if err != nil && !stopped {
-			yield(InlineRowset{}, err)
+			yield(InlineRowset{}, s.e.noteDamage(s.state, err))
 		}
 	}
 }
@@ -152,14 +149,17 @@ func inlineData(ctx context.Context, db pebble.Reader, rowsets []*tablet.Rowset,
 		}
 		k := dataKey(rs.TabletID, rs.TxnID, rs.ID)
 		if !it.SeekGE(k) || string(it.Key()) != string(k) {
-			return errors.Join(it.Error(), corrupt("the data of rowset %s of tablet %d are missing", rs.ID, rs.TabletID))
+			if err := it.Error(); err != nil {
+				return err
+			}
+			return damaged(rs, "missing")
 		}
 		data, err := it.ValueAndErr()
 		if err != nil {
 			return err
 		}
 		if int64(len(data)) != rs.Bytes || rowset.Checksum(data) != rs.Checksum {
-			return corrupt("the data of rowset %s of tablet %d are damaged", rs.ID, rs.TabletID)
+			return damaged(rs, "damaged")
 		}
 		if !f(rs, data) {
 			return nil

@@ -14,6 +14,8 @@ type CompactPolicy struct {
 	// MaxBytes is how large an output may become, in bytes of the block codec. A
 	// file of more than half of that stays as it is.
 	MaxBytes int64
+	// UpTo is the last version that may be merged, 0 for all.
+	UpTo int64
 }
 
 // CompactRun returns neighbouring files to be merged, nil if there is nothing to
@@ -46,7 +48,7 @@ func (g *Graph) CompactRun(p CompactPolicy) []*Rowset {
 }
 
 func (p CompactPolicy) mergeable(rs *Rowset) bool {
-	return rs.Kind == rowset.File && !rs.Damaged && rs.Bytes <= p.MaxBytes/2
+	return rs.Kind == rowset.File && !rs.Damaged && rs.Bytes <= p.MaxBytes/2 && (p.UpTo == 0 || rs.End <= p.UpTo)
 }
 
 // Len is the number of live rowsets.
