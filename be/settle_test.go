@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"dorisgo/be/catalog"
 	"dorisgo/be/sink"
 	"dorisgo/block"
 	"dorisgo/doriserr"
@@ -123,7 +124,7 @@ func TestSettle(t *testing.T) {
 				}
 				log := slog.New(slog.DiscardHandler)
 				s := sink.New(sink.Identity{BackendID: 1, BootEpoch: 1}, fe, fe, log)
-				l := &loads{sink: s, settler: newSettler(s, log)}
+				l := &loads{catalog: catalog.New(), sink: s, settler: newSettler(s, log)}
 				ctx, stop := context.WithCancel(t.Context())
 				var wg sync.WaitGroup
 				wg.Go(func() { l.settler.run(ctx) })
