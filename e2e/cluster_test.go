@@ -25,6 +25,8 @@ type backend struct {
 	// root is the storage directory; the WALs are in root.wal.
 	root string
 	http int
+	// beat is the port that operators name it by.
+	beat int
 }
 
 // startCluster makes a cluster that serves; sets are lines of every node's
@@ -54,11 +56,11 @@ func startBackend(tb testing.TB, base, name string, feRPC int, sets ...string) *
 
 func newBackend(tb testing.TB, base, name, root string, feRPC int, sets ...string) *backend {
 	tb.Helper()
-	b := &backend{root: root, http: freePort(tb)}
+	b := &backend{root: root, http: freePort(tb), beat: freePort(tb)}
 	lines := append([]string{
 		"listen_host = 127.0.0.1", "advertise_host = 127.0.0.1", "storage_root_path = " + b.root, fmt.Sprintf("frontends = 127.0.0.1:%d", feRPC),
 		fmt.Sprintf("webserver_port = %d", b.http), fmt.Sprintf("be_port = %d", freePort(tb)), fmt.Sprintf("be_gossip_port = %d", freePort(tb)),
-		fmt.Sprintf("heartbeat_service_port = %d", freePort(tb)),
+		fmt.Sprintf("heartbeat_service_port = %d", b.beat),
 	}, sets...)
 	b.process = newProcess(tb, name, base, "be", "start", "--conf", writeConf(tb, base, name+".conf", lines...))
 	return b

@@ -214,9 +214,15 @@ func TestJoinAndLeave(t *testing.T) {
 	c.settle(0, w.ledger)
 	w = startWorkload(t, s, 1, c.address, c.http(), true, crashTables...)
 	gone := ""
+	var leaving *backend
 	for _, r := range sql.run("SHOW BACKENDS") {
 		if r[0] != fresh {
 			gone = r[0]
+			for _, b := range cl.be {
+				if strconv.Itoa(b.beat) == r[2] {
+					leaving = b
+				}
+			}
 			sql.run(fmt.Sprintf(`ALTER SYSTEM DECOMMISSION BACKEND "%s:%s"`, r[1], r[2]))
 			break
 		}
@@ -228,6 +234,11 @@ func TestJoinAndLeave(t *testing.T) {
 		left := ids()
 		return !slices.Contains(left, gone), strings.Join(left, ",") + fmt.Sprint(replicas())
 	})
+	// It hears that it belongs to no cluster any more.
+	if code := leaving.wait(readyTime); code == 0 {
+		t.Error("the backend that was dropped ended with success")
+	}
+	cl.be = slices.DeleteFunc(cl.be, func(b *backend) bool { return b == leaving })
 	cl.whole(t)
 	c.settle(1, w.ledger)
 	c.finish()
