@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dorisgo/meta"
+	"dorisgo/meta/txn"
 )
 
 // Limits bound what is done at a time.
@@ -52,8 +53,9 @@ type Input struct {
 	// that it hears everybody out.
 	NowMs int64
 	// HoleSeen is when a replica's hole was first seen, DownSeen when a backend
-	// was first seen not alive, by NowMs. Make brings both up to date.
-	HoleSeen, DownSeen map[int64]int64
+	// was first seen not alive, EmptySeen when a decommissioned one was first seen
+	// without anything, by NowMs. Make brings them up to date.
+	HoleSeen, DownSeen, EmptySeen map[int64]int64
 }
 
 // Clone is an order to fill a replica.
@@ -106,13 +108,14 @@ type planner struct {
 	to, from map[int64]int
 	// moving counts tablets with a replica more than they need.
 	moving int
-	// seen are the replicas with holes, down the backends that are not alive.
-	seen, down map[int64]int64
+	// seen are the replicas with holes, down the backends that are not alive, bare
+	// those that are decommissioned and have nothing.
+	seen, down, bare map[int64]int64
 }
 
 // Make plans the next steps. It reads the state alone and is called in a View.
 func Make(s *meta.State, in *Input) Plan {
-	p := &planner{s: s, in: in, count: map[int64]int{}, to: map[int64]int{}, from: map[int64]int{}, seen: map[int64]int64{}, down: map[int64]int64{}}
+	p := &planner{s: s, in: in, count: map[int64]int{}, to: map[int64]int{}, from: map[int64]int{}, seen: map[int64]int64{}, down: map[int64]int64{}, bare: map[int64]int64{}}
 	for _, b := range s.Backends() {
 		if !b.Alive {
 			p.down[b.ID] = since(in.DownSeen, b.ID, in.NowMs)
@@ -153,7 +156,7 @@ func Make(s *meta.State, in *Input) Plan {
 		p.balance(tables)
 	}
 	p.empty()
-	in.HoleSeen, in.DownSeen = p.seen, p.down
+	in.HoleSeen, in.DownSeen, in.EmptySeen = p.seen, p.down, p.bare
 	return p.out
 }
 
@@ -424,11 +427,24 @@ func (p *planner) movable(t *meta.Table, tablet *meta.Tablet, from int64, to *me
 	return has
 }
 
-// empty finds the decommissioned backends that have neither replicas nor groups.
+// emptyDelayMs is how long a decommissioned backend must have had nothing before
+// it is dropped: loads that it was asked for before have their answers then.
+const emptyDelayMs = 5000
+
+// empty finds the decommissioned backends that have neither replicas nor groups,
+// nor loads that are not decided.
 func (p *planner) empty() {
 	for _, b := range p.s.Backends() {
-		if b.Decommissioned && p.s.ReplicasOn(b.ID) == 0 && p.s.GroupCount(b.ID) == 0 {
+		if !b.Decommissioned || p.s.ReplicasOn(b.ID) > 0 || p.s.GroupCount(b.ID) > 0 || p.loads(b.ID) {
+			continue
+		}
+		p.bare[b.ID] = since(p.in.EmptySeen, b.ID, p.in.NowMs)
+		if p.in.NowMs-p.bare[b.ID] >= emptyDelayMs {
 			p.out.Empty = append(p.out.Empty, b.ID)
 		}
 	}
+}
+
+func (p *planner) loads(backend int64) bool {
+	return slices.ContainsFunc(p.s.UndecidedTxns(), func(t *txn.Txn) bool { return t.State == txn.Prepare && t.Owner.BackendID == backend })
 }

@@ -47,10 +47,11 @@ type Scheduler struct {
 	mu    sync.Mutex
 	busy  map[int64]Clone
 	fails map[int64]failure
-	// holes and down are Input.HoleSeen and DownSeen of the present term.
-	holes, down map[int64]int64
-	stats       Stats
-	wake        chan struct{}
+	// holes, down and bare are Input.HoleSeen, DownSeen and EmptySeen of the
+	// present term.
+	holes, down, bare map[int64]int64
+	stats             Stats
+	wake              chan struct{}
 }
 
 // failure is a clone that failed.
@@ -106,7 +107,7 @@ func (s *Scheduler) Lead(ctx context.Context, term uint64) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	s.mu.Lock()
-	s.holes, s.down = nil, nil
+	s.holes, s.down, s.bare = nil, nil, nil
 	s.mu.Unlock()
 	ticker := time.NewTicker(s.cfg.Every)
 	defer ticker.Stop()
@@ -126,7 +127,8 @@ func (s *Scheduler) look(ctx context.Context, term uint64, wg *sync.WaitGroup) {
 	in := &Input{Limits: s.cfg.Limits(), Usage: s.cfg.Usage(), Rest: map[int64]bool{}}
 	now := time.Now()
 	s.mu.Lock()
-	in.Busy, in.HoleSeen, in.DownSeen, in.NowMs = maps.Clone(s.busy), s.holes, s.down, now.Sub(s.start).Milliseconds()
+	in.Busy, in.NowMs = maps.Clone(s.busy), now.Sub(s.start).Milliseconds()
+	in.HoleSeen, in.DownSeen, in.EmptySeen = s.holes, s.down, s.bare
 	for id, f := range s.fails {
 		if now.Before(f.until) {
 			in.Rest[id] = true
@@ -136,7 +138,7 @@ func (s *Scheduler) look(ctx context.Context, term uint64, wg *sync.WaitGroup) {
 	var plan Plan
 	s.cfg.Node.View(func(st *meta.State) { plan = Make(st, in) })
 	s.mu.Lock()
-	s.holes, s.down = in.HoleSeen, in.DownSeen
+	s.holes, s.down, s.bare = in.HoleSeen, in.DownSeen, in.EmptySeen
 	for id := range s.fails {
 		if _, ok := s.holes[id]; !ok {
 			delete(s.fails, id)
