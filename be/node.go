@@ -270,6 +270,7 @@ func (n *Node) serve() error {
 	peers := &berpc.Peers{Self: n.ID, Engine: n.Engine, Catalog: n.Catalog, Pool: cfg.Pool}
 	n.sink = sink.New(sink.Identity{BackendID: n.ID, BootEpoch: n.Epoch, Name: "BE: " + cfg.Host}, cfg.Leader, peers, n.log)
 	n.Metrics = bemetrics.New(n.Engine, n.WALs)
+	n.sink.Observe = n.Metrics.Step
 	g := cfg.Groups
 	g.WAL, g.Sink, g.Logger = n.WALs, sink.Groups{Sink: n.sink, Catalog: n.Catalog, TimeoutMultiplier: 10}, n.log
 	g.ClusterID, g.MetaEpoch, g.BackendUUID, g.BackendID = n.identity.ClusterID, n.identity.MetaEpoch, n.identity.UUID, n.ID

@@ -54,7 +54,9 @@ type Options struct {
 	// MaxStatements is the most statements of a measurement.
 	MaxStatements int64
 	Buckets       int
-	Seed          uint64
+	// Replicas is the replication_num of the tables.
+	Replicas int
+	Seed     uint64
 	// VisibleWait is how long the rows may take to be all visible afterwards,
 	// beyond the interval.
 	VisibleWait time.Duration
@@ -82,7 +84,7 @@ func Run(ctx context.Context, t Target, c Case, o Options) (*Result, error) {
 	table := fmt.Sprintf("t%d", time.Now().UnixNano())
 	create := c.Table.createMySQL(database, table)
 	if t.Doris {
-		create = c.Table.createDoris(database, table, max(1, o.Buckets), c.Interval)
+		create = c.Table.createDoris(database, table, max(1, o.Buckets), o.Replicas, c.Interval)
 	}
 	for _, sql := range []string{"CREATE DATABASE IF NOT EXISTS " + database, create} {
 		if err := admin.Exec(sql); err != nil {

@@ -43,10 +43,14 @@ func StartStandalone(ctx context.Context, binary string, sets []string) (*Server
 	})
 }
 
-// StartCluster starts one FE and one BE as two processes. Keys of sets go to
+// StartCluster starts one FE and some BEs, each as a process. Keys of sets go to
 // the role that they are prefixed with: fe:key=value, be:key=value.
-func StartCluster(ctx context.Context, binary string, sets []string) (*Server, error) {
-	return startServer(binary, "FE + BE", func(s *Server) error {
+func StartCluster(ctx context.Context, binary string, backends int, sets []string) (*Server, error) {
+	name := "FE + BE"
+	if backends > 1 {
+		name = fmt.Sprintf("FE + %d BEs", backends)
+	}
+	return startServer(binary, name, func(s *Server) error {
 		common := []string{"listen_host=127.0.0.1", "advertise_host=127.0.0.1"}
 		fe, err := s.start(ctx, binary, "fe", append([]string{"fe", "start"}, setFlags(append(append([]string{
 			"query_port=0", "http_port=0", "rpc_port=0", "edit_log_port=0", "fe_gossip_port=0", "meta_dir=" + filepath.Join(s.dir, "meta"),
@@ -54,15 +58,23 @@ func StartCluster(ctx context.Context, binary string, sets []string) (*Server, e
 		if err != nil {
 			return err
 		}
-		be, err := s.start(ctx, binary, "be", append([]string{"be", "start"}, setFlags(append(append([]string{
-			"webserver_port=0", "be_port=0", "be_gossip_port=0", "storage_root_path=" + filepath.Join(s.dir, "storage"),
-			"frontends=" + loopback(fe.ready["rpc"]), "gossip_seeds=" + loopback(fe.ready["gossip"]),
-		}, common...), of("be:", sets)...))...))
-		if err != nil {
-			return err
-		}
 		s.Target.Login.Addr = loopback(fe.ready["mysql"])
-		s.Target.HTTP = loopback(be.ready["http"])
+		for i := range backends {
+			// No two BEs of a host have the same heartbeat port.
+			node := "be"
+			if i > 0 {
+				node = fmt.Sprint("be", i+1)
+			}
+			be, err := s.start(ctx, binary, node, append([]string{"be", "start"}, setFlags(append(append([]string{
+				"webserver_port=0", "be_port=0", "be_gossip_port=0", fmt.Sprintf("heartbeat_service_port=%d", 9050+i),
+				"storage_root_path=" + filepath.Join(s.dir, fmt.Sprint("storage", i+1)),
+				"frontends=" + loopback(fe.ready["rpc"]), "gossip_seeds=" + loopback(fe.ready["gossip"]),
+			}, common...), of("be:", sets)...))...))
+			if err != nil {
+				return err
+			}
+			s.Target.HTTP = loopback(be.ready["http"])
+		}
 		return nil
 	})
 }

@@ -35,7 +35,7 @@ while :; do sleep 0.02; done`
 	if s.Target.Login.Addr != "127.0.0.1:1" || s.Target.HTTP != "127.0.0.1:3" || len(s.Target.PIDs) != 1 {
 		t.Errorf("%+v", s.Target)
 	}
-	c, err := StartCluster(t.Context(), bin, []string{"fe:x=1", "be:y=2"})
+	c, err := StartCluster(t.Context(), bin, 1, []string{"fe:x=1", "be:y=2"})
 	if err != nil {
 		t.Fatal(err)
 	}

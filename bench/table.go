@@ -70,8 +70,8 @@ func TableByColumns(n int) (*Table, error) {
 func (t *Table) Columns() int { return len(t.columns) }
 
 // createDoris is the CREATE TABLE for dorisgo. interval 0 leaves the default.
-func (t *Table) createDoris(db, name string, buckets int, interval time.Duration) string {
-	props := `"replication_num" = "1"`
+func (t *Table) createDoris(db, name string, buckets, replicas int, interval time.Duration) string {
+	props := fmt.Sprintf(`"replication_num" = "%d"`, max(replicas, 1))
 	if interval > 0 {
 		props += fmt.Sprintf(`, "group_commit_interval_ms" = "%d"`, interval.Milliseconds())
 	}

@@ -2,6 +2,7 @@ package fe
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -24,6 +25,19 @@ var (
 	againDesc       = prometheus.NewDesc("dorisgo_fe_queries_planned_again_total", "Plans of queries that were made because a replica could not be read.", nil, nil)
 	undecidedDesc   = prometheus.NewDesc("dorisgo_fe_undecided_txns", "Transactions that are not decided.", nil, nil)
 )
+
+// steps are the times that the steps of commits take.
+type steps struct{ *prometheus.HistogramVec }
+
+func newSteps() steps {
+	return steps{prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "dorisgo_fe_commit_step_seconds", Help: "Time of the steps of a commit: log, publish, report, visible.", Buckets: prometheus.ExponentialBuckets(0.00025, 2, 16),
+	}, []string{"step"})}
+}
+
+func (s steps) observe(step string, took time.Duration) {
+	s.WithLabelValues(step).Observe(took.Seconds())
+}
 
 // collector reads the node's state when metrics are asked for.
 type collector struct{ n *Node }
@@ -69,6 +83,6 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 // Metrics serves /metrics.
 func (n *Node) Metrics() http.Handler {
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(collector{n}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg.MustRegister(collector{n}, n.steps.HistogramVec, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 }

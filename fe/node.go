@@ -74,6 +74,7 @@ type Node struct {
 
 	txns    *txnmgr.Manager
 	sched   *tabletsched.Scheduler
+	steps   steps
 	rpc     *ferpc.Server
 	grpc    *grpc.Server
 	http    *http.Server
@@ -122,7 +123,8 @@ func (n *Node) start(ctx context.Context) (err error) {
 func (n *Node) wire() {
 	cfg := n.cfg
 	n.Backends = backends.New(cfg.Pool)
-	n.txns = txnmgr.New(txnmgr.Config{Node: n.Raft, Orders: n.Backends, Logger: n.log})
+	n.steps = newSteps()
+	n.txns = txnmgr.New(txnmgr.Config{Node: n.Raft, Orders: n.Backends, Logger: n.log, Observe: n.steps.observe})
 	n.rpc = ferpc.New(n.Raft, n.txns, n.log)
 	n.sched = tabletsched.New(tabletsched.Config{Node: n.Raft, Orders: n.Backends, Logger: n.log, Limits: cfg.Scheduler, Usage: n.usage, Every: cfg.LookEvery})
 	n.grpc = peer.NewServer(cfg.Token)

@@ -31,6 +31,10 @@ type Config struct {
 	Logger *slog.Logger
 	// Tick is the time between ticks of the FSM clock, 1 s by default.
 	Tick time.Duration
+	// Observe hears how long the steps of commits take: log (the commit in the
+	// log), publish (an order to a BE), report (its answers in the log), visible
+	// (from the log to VISIBLE). It may be nil.
+	Observe func(step string, took time.Duration)
 }
 
 // Manager drives transactions on the leader. It is safe for concurrent use.
@@ -91,10 +95,12 @@ func (m *Manager) decide(ctx context.Context, c meta.Command, wait time.Duration
 	m.mu.Lock()
 	ended := m.ended
 	m.mu.Unlock()
+	start := time.Now()
 	res, err := m.cfg.Node.Propose(ctx, c)
 	if err != nil {
 		return Outcome{}, err
 	}
+	m.observe("log", start)
 	if res.Txn == nil {
 		return Outcome{}, doriserr.New(doriserr.Internal, "BUG: %s was answered without a transaction", meta.CommandName(c))
 	}
@@ -106,7 +112,14 @@ func (m *Manager) decide(ctx context.Context, c meta.Command, wait time.Duration
 	m.publish(res.Txn)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	defer m.observe("visible", time.Now())
 	return m.waitVisible(ctx, out, ended)
+}
+
+func (m *Manager) observe(step string, start time.Time) {
+	if m.cfg.Observe != nil {
+		m.cfg.Observe(step, time.Since(start))
+	}
 }
 
 // waitVisible returns when the transaction is VISIBLE or ctx ends: late

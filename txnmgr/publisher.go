@@ -250,11 +250,14 @@ func (p *publisher) send(ctx context.Context, o *order) error {
 	if !p.during(o, cancel) {
 		return errReborn
 	}
+	start := time.Now()
 	reply, err := p.m.cfg.Orders.Publish(ctx, o.backend, o.request)
 	p.during(o, nil)
 	if err != nil {
 		return err
 	}
+	p.m.observe("publish", start)
+	defer p.m.observe("report", time.Now())
 	p.mu.Lock()
 	if o.life == p.life {
 		for partition, version := range o.last {

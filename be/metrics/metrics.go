@@ -23,6 +23,7 @@ type Metrics struct {
 	commits  *prometheus.CounterVec
 	failures prometheus.Counter
 	seconds  prometheus.Histogram
+	steps    *prometheus.HistogramVec
 	groups   *groupcommit.Manager
 	wals     *wal.Manager
 	engine   *storage.Engine
@@ -43,12 +44,20 @@ func New(e *storage.Engine, w *wal.Manager) *Metrics {
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}),
 	}
-	m.reg.MustRegister(m.commits, m.failures, m.seconds, m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.steps = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "dorisgo_be_load_step_seconds", Help: "Time of the steps of a load or group: build, write, commit.", Buckets: prometheus.ExponentialBuckets(0.00025, 2, 16),
+	}, []string{"step"})
+	m.reg.MustRegister(m.commits, m.failures, m.seconds, m.steps, m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
 // Watch adds the group commit manager, once it exists.
 func (m *Metrics) Watch(g *groupcommit.Manager) { m.groups = g }
+
+// Step notes how long a step of a load took.
+func (m *Metrics) Step(step string, took time.Duration) {
+	m.steps.WithLabelValues(step).Observe(took.Seconds())
+}
 
 // Registry takes the metrics of other parts of the BE.
 func (m *Metrics) Registry() prometheus.Registerer { return m.reg }

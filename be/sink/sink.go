@@ -62,7 +62,11 @@ type Sink struct {
 	// VisibleWait is how long a commit waits for VISIBLE before it is reported
 	// as committed.
 	VisibleWait time.Duration
-	late        *lateness
+	// Observe hears how long the steps of loads take: build (sort and encode the
+	// rowsets), write (until enough replicas have them), commit (the FE's answer,
+	// VISIBLE included if it is waited for). It may be nil.
+	Observe func(step string, took time.Duration)
+	late    *lateness
 }
 
 // New returns the sink of one life of a BE.
@@ -74,6 +78,12 @@ func New(id Identity, leader Leader, writer Writer, log *slog.Logger) *Sink {
 // Close ends the writes that go on although their loads do not wait for them.
 // Every Write fails then.
 func (s *Sink) Close() { s.late.close() }
+
+func (s *Sink) observe(step string, start time.Time) {
+	if s.Observe != nil {
+		s.Observe(step, time.Since(start))
+	}
+}
 
 func (s *Sink) owner(epoch uint64) *fepb.Owner {
 	return &fepb.Owner{BackendId: s.id.BackendID, BootEpoch: s.id.BootEpoch, OwnerEpoch: epoch}
@@ -109,6 +119,7 @@ func (s *Sink) Commit(ctx context.Context, tx Txn, w *Written, filtered int64, w
 		LoadedRows: w.Rows, FilteredRows: filtered, WaitVisibleMs: wait.Milliseconds(),
 	}
 	var reply *fepb.CommitReply
+	defer s.observe("commit", time.Now())
 	err := s.leader.Call(ctx, func(ctx context.Context, c fepb.FrontendClient) (err error) {
 		reply, err = c.Commit(ctx, r)
 		return err

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
+	"time"
 
 	"dorisgo/block"
 	"dorisgo/doriserr"
@@ -64,11 +65,15 @@ func newWrite(s *Sink, tx Txn, t *meta.Table, replay bool) *write {
 // add writes a block as one more rowset of each tablet that it has rows for.
 // After an error the transaction can only be aborted.
 func (w *write) add(ctx context.Context, rows *block.Block) error {
+	start := time.Now()
 	built, err := w.build(ctx, rows)
 	if err != nil {
 		return err
 	}
+	w.s.observe("build", start)
+	start = time.Now()
 	w.send(ctx, built)
+	w.s.observe("write", start)
 	for i := range built {
 		if err := w.note(&built[i]); err != nil {
 			return err

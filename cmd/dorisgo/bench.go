@@ -25,6 +25,7 @@ type benchFlags struct {
 	rounds, intervalMs      int
 	maxStatements           int64
 	buckets                 int
+	replicas, backends      int
 	seed                    uint64
 	standalone, cluster     bool
 	sets                    []string
@@ -68,9 +69,11 @@ func benchIngestCommand() *cobra.Command {
 	p.IntVar(&f.intervalMs, "interval-ms", 0, "group_commit_interval_ms of the tables; 0 leaves the default")
 	p.Int64Var(&f.maxStatements, "max-statements", 100_000_000, "most statements of one measurement")
 	p.IntVar(&f.buckets, "buckets", 1, "buckets of the tables")
+	p.IntVar(&f.replicas, "replicas", 1, "replication_num of the tables")
+	p.IntVar(&f.backends, "backends", 1, "backends that --cluster starts")
 	p.Uint64Var(&f.seed, "seed", 1, "seed of the rows")
 	p.BoolVar(&f.standalone, "standalone", false, "start a standalone in a temporary directory, and stop it at the end")
-	p.BoolVar(&f.cluster, "cluster", false, "the same with one FE and one BE as two processes")
+	p.BoolVar(&f.cluster, "cluster", false, "the same with one FE and --backends BEs, each as a process")
 	p.StringArrayVar(&f.sets, "set", nil, "key=value for the started standalone, fe:key=value and be:key=value for the started cluster; may be repeated")
 	p.StringVar(&f.compare, "compare-mysql", "", "host:port or Unix socket of another MySQL server: the same load goes there in alternation, into InnoDB tables")
 	p.StringVar(&f.compareUser, "compare-user", "root", "its user; the password comes from the environment variable COMPARE_PASSWORD")
@@ -91,8 +94,8 @@ func (f *benchFlags) cases() ([]bench.Case, error) {
 	if bench.Formats[f.output] == nil {
 		return nil, fmt.Errorf("-o %s: choose one of %s", f.output, bench.FormatNames())
 	}
-	if f.duration <= 0 || f.warmup < 0 || f.rounds < 1 || f.intervalMs < 0 || f.maxStatements < 1 {
-		return nil, errors.New("--duration, --rounds and --max-statements have to be positive, --warmup and --interval-ms not negative")
+	if f.duration <= 0 || f.warmup < 0 || f.rounds < 1 || f.backends < 1 || f.replicas < 1 || f.intervalMs < 0 || f.maxStatements < 1 {
+		return nil, errors.New("--duration, --rounds, --backends, --replicas and --max-statements have to be positive, --warmup and --interval-ms not negative")
 	}
 	for _, m := range f.modes {
 		if !slices.Contains([]string{bench.Async, bench.Sync, bench.Off}, m) {
@@ -131,7 +134,7 @@ func runBenchIngest(cmd *cobra.Command, f *benchFlags) (err error) {
 	s := bench.Suite{
 		Cases: cases, Rounds: f.rounds, Pause: f.pause,
 		Options: bench.Options{
-			Warmup: f.warmup, Duration: f.duration, MaxStatements: f.maxStatements, Buckets: f.buckets, Seed: f.seed, VisibleWait: f.visibleWait,
+			Warmup: f.warmup, Duration: f.duration, MaxStatements: f.maxStatements, Buckets: f.buckets, Replicas: f.replicas, Seed: f.seed, VisibleWait: f.visibleWait,
 		},
 	}
 	ctx := cmd.Context()
@@ -197,11 +200,14 @@ func (f *benchFlags) targets(ctx context.Context) (targets []bench.Target, stop 
 			plain = append(plain, s)
 		}
 	}
+	cluster := func(ctx context.Context, binary string, sets []string) (*bench.Server, error) {
+		return bench.StartCluster(ctx, binary, f.backends, sets)
+	}
 	for _, way := range []struct {
 		wanted bool
 		start  func(context.Context, string, []string) (*bench.Server, error)
 		sets   []string
-	}{{f.standalone, bench.StartStandalone, plain}, {f.cluster, bench.StartCluster, roles}} {
+	}{{f.standalone, bench.StartStandalone, plain}, {f.cluster, cluster, roles}} {
 		if !way.wanted {
 			continue
 		}
