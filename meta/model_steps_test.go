@@ -337,7 +337,7 @@ func (m *model) replica(t *rapid.T) (part *Partition, tablet int64, r *modelRepl
 func (m *model) repair(t *rapid.T) {
 	part, tablet, r, be := m.replica(t)
 	p := m.parts[part.ID]
-	last := int64(len(p.log)) + 1
+	last, visible := int64(len(p.log))+1, p.visible
 	through := last
 	if rapid.IntRange(0, 2).Draw(t, "part of it") == 0 {
 		through = rapid.Int64Range(1, last).Draw(t, "through")
@@ -359,6 +359,9 @@ func (m *model) repair(t *rapid.T) {
 			if x.parts[i].PartitionID != part.ID || x.parts[i].Version > through {
 				continue
 			}
+			if x.parts[i].Version >= visible+1 && !x.holdsAny(be.id) {
+				x.published[be.id] = true
+			}
 			for j := range x.parts[i].Tablets {
 				tc := &x.parts[i].Tablets[j]
 				if tc.TabletID == tablet && !slices.Contains(tc.Backends, be.id) {
@@ -372,6 +375,17 @@ func (m *model) repair(t *rapid.T) {
 		r.cloning = false
 	}
 	m.advance()
+}
+
+func (t *modelTxn) holdsAny(backend int64) bool {
+	for _, pc := range t.parts {
+		for _, tc := range pc.Tablets {
+			if slices.Contains(tc.Backends, backend) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // written is a write that ended after its commit.

@@ -340,13 +340,14 @@ func (p *publisher) during(o *order, giveUp context.CancelFunc) bool {
 	return o.life == p.life
 }
 
-// report tells the log that the BE published the transactions.
+// report tells the log that the BE published the transactions, those of which it
+// has rows: no other counts for a majority.
 func (p *publisher) report(ctx context.Context, ids []int64) error {
 	defer p.m.bump()
 	var waiting []int64
 	p.m.cfg.Node.View(func(s *meta.State) {
 		for _, id := range ids {
-			if t := s.Txn(id); t != nil && !slices.Contains(t.Published, p.backendID) {
+			if t := s.Txn(id); t != nil && t.HoldsAny(p.backendID) && !slices.Contains(t.Published, p.backendID) {
 				waiting = append(waiting, id)
 			}
 		}

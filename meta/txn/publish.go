@@ -165,6 +165,10 @@ func (b *Book) ReportRepaired(partitionID, tabletID, backendID, through, wallMs 
 // counts as holding and publishing it.
 func (b *Book) addHolder(t *Txn, partitionID, tabletID, backendID int64) {
 	next := *t
+	// A backend that had none of the transaction's rows did not report its publish.
+	if i, found := slices.BinarySearch(t.Published, backendID); !found && !t.HoldsAny(backendID) {
+		next.Published = slices.Insert(slices.Clone(t.Published), i, backendID)
+	}
 	next.Partitions = slices.Clone(t.Partitions)
 	for i := range next.Partitions {
 		pc := &next.Partitions[i]

@@ -116,6 +116,18 @@ func (t *Txn) Holds(partitionID, tabletID, backendID int64) bool {
 	return true
 }
 
+// HoldsAny reports whether a backend is known to have rows of the transaction.
+func (t *Txn) HoldsAny(backendID int64) bool {
+	for i := range t.Partitions {
+		for j := range t.Partitions[i].Tablets {
+			if holds(&t.Partitions[i].Tablets[j], backendID) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Version is the version that the transaction has in a partition, 0 if none.
 func (t *Txn) Version(partitionID int64) int64 {
 	for i := range t.Partitions {
