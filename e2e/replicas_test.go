@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -242,4 +243,84 @@ func TestJoinAndLeave(t *testing.T) {
 	cl.whole(t)
 	c.settle(1, w.ledger)
 	c.finish()
+}
+
+// TestPausedReplica stops a BE of three for a while as an overloaded machine
+// would, while clients load: loads go on with the two others, and the third has
+// the same rows later.
+func TestPausedReplica(t *testing.T) {
+	t.Parallel()
+	cl, c := replicaCluster(t, 3)
+	s := seed(t)
+	sql := connect(t, c.address)
+	sql.run("SET group_commit = 'sync_mode'")
+	victim := cl.be[1]
+	for round, pause := range []time.Duration{2 * time.Second, 8 * time.Second} {
+		w := startWorkload(t, s, round, c.address, []int{cl.be[0].http, cl.be[2].http}, true, crashTables...)
+		time.Sleep(300 * time.Millisecond) // of load
+		victim.signal(syscall.SIGSTOP)
+		time.Sleep(pause)
+		// A load of its own: the first one that waited for the slow one is over.
+		start := time.Now()
+		for {
+			_, err := sql.try("INSERT INTO crash.fast (id, round) VALUES (-1, -1)")
+			if err == nil {
+				break
+			}
+			if time.Since(start) > 15*time.Second {
+				t.Fatalf("no load got through beside a backend that hangs: %s", err)
+			}
+		}
+		t.Logf("a load beside the backend that hangs took %s", time.Since(start).Round(time.Millisecond))
+		victim.signal(syscall.SIGCONT)
+		time.Sleep(300 * time.Millisecond) // of load
+		w.stop()
+		w.wait(t)
+		c.settle(round, w.ledger)
+		cl.whole(t)
+	}
+	// The one that was slow has all of it: it answers with either of the others.
+	for _, other := range []*backend{cl.be[0], cl.be[2]} {
+		other.kill()
+		for _, table := range crashTables {
+			countWithout(t, c.address, table)
+		}
+		other.start()
+		cl.whole(t)
+	}
+	c.finish()
+}
+
+// TestMajorityLost: with two of three replicas away a load fails before its
+// commit and leaves nothing, and everything goes on once they are back.
+func TestMajorityLost(t *testing.T) {
+	t.Parallel()
+	cl, c := replicaCluster(t, 3)
+	sql := connect(t, c.address)
+	sql.run("SET group_commit = 'sync_mode'")
+	cl.be[0].kill()
+	for i := range 100 {
+		sql.run(fmt.Sprintf("INSERT INTO crash.fast (id, round, note) VALUES (%d, 0, 'note %d')", i, i))
+	}
+	cl.be[0].start()
+	cl.whole(t)
+	cl.be[1].kill()
+	cl.be[2].kill()
+	eventually(t, settleTime, "the backends count as dead", func() (bool, string) {
+		alive := 0
+		for _, a := range sql.columnOf("SHOW BACKENDS", "Alive") {
+			if a == "true" {
+				alive++
+			}
+		}
+		return alive == 1, fmt.Sprint(alive)
+	})
+	sql.refused("INSERT INTO crash.fast (id, round) VALUES (1000, 0)", 0, "fewer than a majority")
+	cl.be[1].start()
+	cl.be[2].start()
+	cl.whole(t)
+	if n := sql.run("SELECT COUNT(*), COUNT(DISTINCT id), MAX(id) FROM crash.fast")[0]; fmt.Sprint(n) != "[100 100 99]" {
+		t.Errorf("after all that: %v", n)
+	}
+	sql.run("INSERT INTO crash.fast (id, round) VALUES (1001, 0)")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,25 @@ func (s *session) column(stmt, name string) string {
 	}
 	s.tb.Fatalf("%s: %d rows of %v, want one with %s", short(stmt), len(r.Rows), r.Columns, name)
 	return ""
+}
+
+// columnOf is a column of all rows of a statement's result.
+func (s *session) columnOf(stmt, name string) (out []string) {
+	s.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), statementTime)
+	defer cancel()
+	r, err := client.Run(ctx, s.conn, stmt)
+	if err != nil {
+		s.tb.Fatalf("%s: %s", short(stmt), err)
+	}
+	i := slices.Index(r.Columns, name)
+	if i < 0 {
+		s.tb.Fatalf("%s: columns %v, want one %s", short(stmt), r.Columns, name)
+	}
+	for _, row := range texts(r.Rows) {
+		out = append(out, row[i])
+	}
+	return out
 }
 
 // refused runs a statement that has to fail with a MySQL error whose text has
