@@ -54,7 +54,7 @@ type FE struct {
 
 	_ struct{} `section:"Tables"`
 
-	Replicas     Int `key:"default_replication_num" default:"1" range:"1..7" mutable:"true" doc:"replication_num of new tables that do not set it"`
+	Replicas     Int `key:"default_replication_num" default:"3" range:"1..7" mutable:"true" doc:"replication_num of new tables that do not set it; standalone has 1"`
 	MaxBuckets   Int `key:"max_bucket_num_per_partition" default:"768" range:"1..65536" mutable:"true" doc:"buckets that a partition may have"`
 	TrashSeconds Int `key:"catalog_trash_expire_second" default:"86400" range:"0..2147483647" mutable:"true" doc:"how long dropped databases, tables and partitions can be recovered, in seconds"`
 

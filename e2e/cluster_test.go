@@ -37,7 +37,7 @@ func startCluster(tb testing.TB, backends int, beSets ...string) *cluster {
 	c := &cluster{mysql: freePort(tb), feHTTP: freePort(tb), rpc: freePort(tb)}
 	c.fe = newProcess(tb, "fe", base, "fe", "start", "--conf", writeConf(tb, base, "fe.conf",
 		"listen_host = 127.0.0.1", "advertise_host = 127.0.0.1", "meta_dir = "+filepath.Join(base, "meta"),
-		fmt.Sprintf("query_port = %d", c.mysql), fmt.Sprintf("http_port = %d", c.feHTTP), fmt.Sprintf("rpc_port = %d", c.rpc),
+		"default_replication_num = 1", fmt.Sprintf("query_port = %d", c.mysql), fmt.Sprintf("http_port = %d", c.feHTTP), fmt.Sprintf("rpc_port = %d", c.rpc),
 		fmt.Sprintf("edit_log_port = %d", freePort(tb)), fmt.Sprintf("fe_gossip_port = %d", freePort(tb))))
 	c.fe.start()
 	for i := range backends {

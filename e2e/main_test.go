@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +21,8 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	// The tests wait for others most of their time.
+	_ = flag.Set("test.parallel", strconv.Itoa(max(4, 2*runtime.GOMAXPROCS(0)))) // a flag of package testing
 	flag.Parse()
 	// The driver reports each connection that a crash cuts.
 	_ = mysql.SetLogger(log.New(io.Discard, "", 0)) // only nil is refused

@@ -49,6 +49,10 @@ func standaloneCommand() *cobra.Command {
 func standaloneConf(sets []string) (*conf.FE, *conf.BE, error) {
 	f, b := conf.DefaultFE(), conf.DefaultBE()
 	var errs []error
+	// One process has one backend. Whoever sets the key comes after this.
+	if os.Getenv("DORISGO_DEFAULT_REPLICATION_NUM") == "" {
+		sets = append([]string{"default_replication_num=1"}, sets...)
+	}
 	src := conf.Source{Env: os.Environ(), Sets: sets, Shared: true}
 	_, err := f.Load(src)
 	errs = append(errs, err)
