@@ -86,7 +86,7 @@ func createTable(tb testing.TB, c *cluster) {
 	for _, stmt := range []string{
 		"CREATE DATABASE " + database,
 		"CREATE TABLE " + database + "." + table + ` (id BIGINT NOT NULL, note VARCHAR(64) NULL) DUPLICATE KEY(id)
-			DISTRIBUTED BY HASH(id) BUCKETS 6 PROPERTIES ("replication_num" = "1", "group_commit_interval_ms" = "300")`,
+			DISTRIBUTED BY HASH(id) BUCKETS 6 PROPERTIES ("replication_num" = "3", "group_commit_interval_ms" = "300")`,
 	} {
 		if _, err := db.ExecContext(c.ctx, stmt); err != nil {
 			tb.Fatalf("%s: %s", stmt, err)
@@ -135,7 +135,7 @@ func (c *cluster) settle(w *workload) {
 	c.tb.Helper()
 	var ids []int64
 	took := c.await(settleTime, "settled", func(ctx context.Context) (err error) {
-		if err := errors.Join(c.healthy(ctx), c.noWALs(ctx)); err != nil {
+		if err := errors.Join(c.healthy(ctx), c.noWALs(ctx), c.whole(ctx)); err != nil {
 			return err
 		}
 		if ids, err = c.ids(ctx); err != nil {
@@ -156,7 +156,26 @@ func (c *cluster) settle(w *workload) {
 	if len(wrong) > 0 {
 		c.tb.Fatalf("%d problems:\n%s", len(wrong), firstOf(wrong))
 	}
-	c.tb.Logf("%d rows, all as sent, no WAL left, after %s", len(ids), took.Round(time.Millisecond))
+	c.tb.Logf("%d rows, all as sent, no WAL left, every replica whole, after %s", len(ids), took.Round(time.Millisecond))
+}
+
+// whole is an error while a replica lacks anything.
+func (c *cluster) whole(ctx context.Context) error {
+	db := c.open(database, nil)
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, "ADMIN SHOW REPLICA STATUS FROM "+table+` WHERE STATUS != "OK"`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		n++
+	}
+	if n > 0 {
+		return fmt.Errorf("%d replicas are not whole", n)
+	}
+	return rows.Err()
 }
 
 // ids are the ids of all rows; each row's note must be its own.
