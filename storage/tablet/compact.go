@@ -20,10 +20,12 @@ type CompactPolicy struct {
 
 // CompactRun returns neighbouring files to be merged, nil if there is nothing to
 // do. It is size-tiered: going from new to old, a run takes in the next file as
-// long as that is no larger than all before it together. So a row is rewritten
-// once each time that the data beside it have doubled, and what remains are fewer
-// than MinFiles files of each size. The newest run comes first, since it is the
-// cheapest one.
+// long as that is no larger than one and a half times all before it together. So a
+// row is rewritten a few times while the data beside it grow tenfold, and the
+// number of files grows with the logarithm of the data. (With files of one size:
+// 4.7 files after 60 and 6.7 after 1,000, each row written 4.2 times; taking only
+// files as large as those before it leaves 5.4 and 8.1, written 3.5 times.) The
+// newest run comes first, since it is the cheapest one.
 func (g *Graph) CompactRun(p CompactPolicy) []*Rowset {
 	for end := len(g.live); end > 0; {
 		if !p.mergeable(g.live[end-1]) {
@@ -33,7 +35,7 @@ func (g *Graph) CompactRun(p CompactPolicy) []*Rowset {
 		start, bytes := end-1, g.live[end-1].Bytes
 		for start > 0 && end-start < p.MaxFiles {
 			next := g.live[start-1]
-			if !p.mergeable(next) || next.ColumnsID != g.live[end-1].ColumnsID || next.Bytes > bytes || bytes+next.Bytes > p.MaxBytes {
+			if !p.mergeable(next) || next.ColumnsID != g.live[end-1].ColumnsID || next.Bytes > bytes+bytes/2 || bytes+next.Bytes > p.MaxBytes {
 				break
 			}
 			bytes += next.Bytes
