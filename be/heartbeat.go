@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	berpc "dorisgo/be/rpc"
 	"dorisgo/doriserr"
-	"dorisgo/meta/txn"
 	"dorisgo/rpc/fepb"
 )
 
@@ -158,30 +158,11 @@ func (n *Node) settle(ctx context.Context, ids []int64) error {
 		return err
 	}
 	for _, o := range reply.Outcomes {
-		if err := n.settleTxn(ctx, o); err != nil {
+		if err := berpc.Settle(ctx, n.Engine, o); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (n *Node) settleTxn(ctx context.Context, o *fepb.Outcome) error {
-	gone := o.Gone
-	switch txn.State(o.State) {
-	case txn.Aborted:
-		return n.Engine.Abort(ctx, o.TxnId)
-	case txn.Visible:
-		gone = true
-		for _, p := range o.Partitions {
-			gone = gone && n.Engine.PublishedVersion(p.PartitionId) >= p.Version
-		}
-	}
-	if !gone {
-		return nil
-	}
-	// A forgotten one may have been visible: its rowsets stay while a hole waits
-	// for them.
-	return n.Engine.DropLeft(ctx, o.TxnId)
 }
 
 // dropEvery is how often partitions of dropped tables are looked for.

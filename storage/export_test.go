@@ -1,8 +1,5 @@
 package storage
 
-// TrimEntries removes old publish entries.
-func TrimEntries(e *Engine) error { return e.trimEntries() }
-
 // SpoilInline changes the data of a tablet's inline rowsets that begin at a
 // version, as a disk may.
 func SpoilInline(e *Engine, tabletID, version int64) error {

@@ -187,7 +187,7 @@ func (m *model) compact() {
 
 func (m *model) sweep() {
 	m.c.advance(time.Duration(rapid.IntRange(0, 90).Draw(m.t, "seconds")) * time.Second)
-	m.must(errors.Join(m.e.Sweep(m.t.Context()), m.e.Trash(m.t.Context()), storage.TrimEntries(m.e)))
+	m.must(errors.Join(m.e.Sweep(m.t.Context()), m.e.Trash(m.t.Context()), m.e.TrimEntries()))
 }
 
 func (m *model) sync() { m.must(m.e.SyncPublished(m.t.Context())) }

@@ -250,7 +250,7 @@ func TestEntriesAreTrimmed(t *testing.T) {
 	for v := int64(2); v < 20; v++ {
 		load(t, e, v, v, rows(v, v, 11, v))
 	}
-	if err := errors.Join(e.SyncPublished(t.Context()), storage.TrimEntries(e)); err != nil {
+	if err := errors.Join(e.SyncPublished(t.Context()), e.TrimEntries()); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

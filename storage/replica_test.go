@@ -273,7 +273,7 @@ func TestLateWriteCannotFill(t *testing.T) {
 	for v := int64(3); v < 9; v++ {
 		publish(t, e, order(v, v))
 	}
-	if err := errors.Join(e.SyncPublished(t.Context()), storage.TrimEntries(e)); err != nil {
+	if err := errors.Join(e.SyncPublished(t.Context()), e.TrimEntries()); err != nil {
 		t.Fatal(err)
 	}
 	write(t, e, 2, late)

@@ -77,7 +77,7 @@ const sweepInterval = 30 * time.Second
 
 func (e *Engine) runSweep(ctx context.Context) error {
 	for sleep(ctx, sweepInterval) {
-		err := errors.Join(e.Sweep(ctx), e.Trash(ctx), e.trimEntries())
+		err := errors.Join(e.Sweep(ctx), e.Trash(ctx), e.TrimEntries())
 		if err != nil && ctx.Err() == nil {
 			e.opts.Logger.Warn("cannot remove what is replaced or expired", "err", err)
 		}
@@ -97,9 +97,9 @@ func (e *Engine) rootsErr() error {
 	return nil
 }
 
-// trimEntries removes old publish entries of partitions that have more than
-// twice KeepEntries.
-func (e *Engine) trimEntries() error {
+// TrimEntries removes old publish entries of partitions that have more than
+// twice Options.KeepEntries.
+func (e *Engine) TrimEntries() error {
 	e.mu.Lock()
 	parts := slices.Collect(maps.Values(e.partitions))
 	e.mu.Unlock()

@@ -234,17 +234,8 @@ func (s *Scheduler) order(ctx context.Context, term uint64, c Clone) (*bepb.Clon
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CloneTimeout)
 	defer cancel()
 	var be *meta.Backend
-	r := &bepb.CloneTabletRequest{
-		Term: term, Replica: &bepb.TabletReplica{TabletId: c.Tablet, ReplicaId: c.Replica.ID, FromClone: c.Replica.Cloning},
-		Base: &bepb.PartitionBase{PartitionId: c.Partition, Base: c.Base}, SourceId: c.Source, Version: c.Version,
-	}
-	for _, o := range c.Replicas {
-		r.Base.Replicas = append(r.Base.Replicas, &bepb.TabletReplica{TabletId: o.Tablet, ReplicaId: o.Replica.ID, FromClone: o.Replica.Cloning})
-	}
-	s.cfg.Node.View(func(st *meta.State) {
-		be = st.Backend(c.Replica.BackendID)
-		r.MetaEpoch, r.Index = st.MetaEpoch(), st.Index()
-	})
+	var r *bepb.CloneTabletRequest
+	s.cfg.Node.View(func(st *meta.State) { be, r = st.Backend(c.Replica.BackendID), c.Request(st, term) })
 	if be == nil {
 		return nil, doriserr.New(doriserr.NoBackend, "Backend [%d] does not exist", c.Replica.BackendID)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,9 +12,6 @@ import (
 	"dorisgo/meta/txn"
 	"dorisgo/rpc/bepb"
 )
-
-// maxPublish is how many versions one order carries.
-const maxPublish = 512
 
 // publisher sends one BE, for one term, what it has to publish: for each
 // partition the committed versions in order, starting above what the BE
@@ -108,7 +104,7 @@ func (p *publisher) run(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			p.m.cfg.Logger.Warn("publish is tried again", "backend_id", p.backendID, "versions", len(order.request.Versions), "err", err)
+			p.m.cfg.Logger.Warn("publish is tried again", "backend_id", p.backendID, "versions", len(order.Request.Versions), "err", err)
 			p.again(order)
 			select {
 			case <-ctx.Done():
@@ -127,11 +123,9 @@ func (p *publisher) run(ctx context.Context) {
 
 // order is one Publish call.
 type order struct {
+	Order
 	backend *meta.Backend
-	request *bepb.PublishRequest
-	// last is the highest version of each partition in it.
-	last map[int64]int64
-	life uint64
+	life    uint64
 }
 
 // next takes what is to be published, nil if there is nothing.
@@ -141,7 +135,7 @@ func (p *publisher) next() *order {
 	if !p.all && len(p.todo) == 0 {
 		return nil
 	}
-	o := &order{last: map[int64]int64{}, life: p.life}
+	o := &order{life: p.life}
 	p.m.cfg.Node.View(func(s *meta.State) {
 		o.backend = s.Backend(p.backendID)
 		if o.backend == nil {
@@ -158,17 +152,17 @@ func (p *publisher) next() *order {
 				p.addTable(r.Table)
 			}
 		}
-		o.request = &bepb.PublishRequest{MetaEpoch: s.MetaEpoch(), Term: p.term, Index: s.Index()}
+		o.Order = NewOrder(s, p.backendID, p.term)
 		for id := range p.todo {
-			if len(o.request.Versions) >= maxPublish {
+			if len(o.Request.Versions) >= maxPublish {
 				break
 			}
-			if p.collect(s, id, o) {
+			if o.Collect(s, id, p.through) {
 				delete(p.todo, id)
 			}
 		}
 	})
-	if o.request == nil || len(o.request.Versions) == 0 && len(o.request.Bases) == 0 {
+	if o.Request == nil || o.Empty() {
 		return nil
 	}
 	return o
@@ -180,69 +174,6 @@ func (p *publisher) addTable(t *meta.Table) {
 	}
 }
 
-// collect adds a partition's versions above what the BE confirmed; whole says
-// that none is left.
-func (p *publisher) collect(s *meta.State, partition int64, o *order) (whole bool) {
-	t := s.PartitionTable(partition)
-	if t == nil {
-		return true
-	}
-	i := slices.IndexFunc(t.Partitions, func(x *meta.Partition) bool { return x.ID == partition })
-	if i < 0 {
-		return true
-	}
-	mine := map[int64]meta.Replica{}
-	for _, tablet := range t.Partitions[i].Tablets {
-		for _, r := range tablet.Replicas {
-			if r.BackendID == p.backendID {
-				mine[tablet.ID] = r
-			}
-		}
-	}
-	if len(mine) == 0 {
-		return true
-	}
-	if have, ok := p.through[partition]; ok && have < s.LogBase(partition) || !ok && s.BehindLog(partition, p.backendID) {
-		base := &bepb.PartitionBase{PartitionId: partition, Base: s.LogBase(partition)}
-		for _, tablet := range t.Partitions[i].Tablets {
-			if r, ok := mine[tablet.ID]; ok {
-				base.Replicas = append(base.Replicas, &bepb.TabletReplica{TabletId: tablet.ID, ReplicaId: r.ID, FromClone: r.Cloning})
-			}
-		}
-		o.request.Bases = append(o.request.Bases, base)
-		o.last[partition] = base.Base
-	}
-	after := s.DurableThrough(partition, p.backendID)
-	if v, ok := s.PartitionVersion(partition); ok {
-		// What is not VISIBLE is ordered again although the BE has it: the
-		// report that it was published may be what is missing.
-		after = min(after, v.Visible)
-	}
-	after = max(after, p.through[partition])
-	list, _ := s.PublishList(partition, after)
-	for _, tx := range list {
-		if len(o.request.Versions) >= maxPublish {
-			return false
-		}
-		for j := range tx.Partitions {
-			pc := &tx.Partitions[j]
-			if pc.PartitionID != partition {
-				continue
-			}
-			v := &bepb.PublishVersion{TxnId: tx.ID, PartitionId: partition, Version: pc.Version}
-			for k := range pc.Tablets {
-				tc := &pc.Tablets[k]
-				if r, ok := mine[tc.TabletID]; ok {
-					v.Tablets = append(v.Tablets, &bepb.PublishTablet{TabletId: tc.TabletID, RowsetId: tc.RowsetID[:], Parts: tc.Parts, ReplicaId: r.ID, FromClone: r.Cloning})
-				}
-			}
-			o.request.Versions = append(o.request.Versions, v)
-			o.last[partition] = max(o.last[partition], pc.Version)
-		}
-	}
-	return true
-}
-
 // send gives the order, and the log the BE's answer.
 func (p *publisher) send(ctx context.Context, o *order) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -251,7 +182,7 @@ func (p *publisher) send(ctx context.Context, o *order) error {
 		return errReborn
 	}
 	start := time.Now()
-	reply, err := p.m.cfg.Orders.Publish(ctx, o.backend, o.request)
+	reply, err := p.m.cfg.Orders.Publish(ctx, o.backend, o.Request)
 	p.during(o, nil)
 	if err != nil {
 		return err
@@ -260,14 +191,8 @@ func (p *publisher) send(ctx context.Context, o *order) error {
 	defer p.m.observe("report", time.Now())
 	p.mu.Lock()
 	if o.life == p.life {
-		for partition, version := range o.last {
-			p.through[partition] = max(p.through[partition], version)
-		}
-		for _, v := range o.request.Versions {
-			if _, failed := reply.Failed[v.TxnId]; failed {
-				p.through[v.PartitionId] = min(p.through[v.PartitionId], v.Version-1)
-				p.todo[v.PartitionId] = true
-			}
+		for _, partition := range o.Confirm(reply, p.through) {
+			p.todo[partition] = true
 		}
 	}
 	p.mu.Unlock()
@@ -287,40 +212,9 @@ func (p *publisher) send(ctx context.Context, o *order) error {
 // replicas lack what they were believed to hold, and which hold what was written
 // after the commit.
 func (p *publisher) reportReplicas(ctx context.Context, o *order, reply *bepb.PublishReply) error {
-	hole := map[int64]int64{}
-	for _, h := range reply.Holes {
-		hole[h.TabletId] = h.Version
-	}
-	done := map[int64]bool{}
-	for _, id := range reply.DoneTxnIds {
-		done[id] = true
-	}
 	var events []*meta.ReportReplica
-	p.m.cfg.Node.View(func(s *meta.State) {
-		for _, h := range reply.Holes {
-			if m := s.FirstMissing(h.PartitionId, h.TabletId, p.backendID); m == 0 || m > h.Version {
-				events = append(events, &meta.ReportReplica{Event: meta.ReplicaMissing, TabletID: h.TabletId, ReplicaID: h.ReplicaId, Version: h.Version})
-			}
-		}
-		for _, v := range o.request.Versions {
-			t := s.Txn(v.TxnId)
-			if !done[v.TxnId] || t == nil {
-				continue
-			}
-			for _, tablet := range v.Tablets {
-				if h := hole[tablet.TabletId]; h != 0 && h <= v.Version {
-					continue
-				}
-				if !t.Holds(v.PartitionId, tablet.TabletId, p.backendID) && !tablet.FromClone {
-					events = append(events, &meta.ReportReplica{
-						Event: meta.ReplicaWritten, TabletID: tablet.TabletId, ReplicaID: tablet.ReplicaId, TxnID: v.TxnId, RowsetID: [16]byte(tablet.RowsetId),
-					})
-				}
-			}
-		}
-	})
+	p.m.cfg.Node.View(func(s *meta.State) { events = o.Events(s, o.backend.BootEpoch, reply) })
 	for _, e := range events {
-		e.BackendID, e.BootEpoch = p.backendID, o.backend.BootEpoch
 		if _, err := p.m.cfg.Node.Propose(ctx, e); err != nil && !doriserr.Is(err, doriserr.Conflict) {
 			return err
 		}
@@ -345,13 +239,7 @@ func (p *publisher) during(o *order, giveUp context.CancelFunc) bool {
 func (p *publisher) report(ctx context.Context, ids []int64) error {
 	defer p.m.bump()
 	var waiting []int64
-	p.m.cfg.Node.View(func(s *meta.State) {
-		for _, id := range ids {
-			if t := s.Txn(id); t != nil && t.HoldsAny(p.backendID) && !slices.Contains(t.Published, p.backendID) {
-				waiting = append(waiting, id)
-			}
-		}
-	})
+	p.m.cfg.Node.View(func(s *meta.State) { waiting = Unreported(s, p.backendID, ids) })
 	errs := make(chan error, len(waiting))
 	for _, id := range waiting {
 		go func() {
@@ -373,7 +261,7 @@ func (p *publisher) report(ctx context.Context, ids []int64) error {
 func (p *publisher) again(o *order) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for partition := range o.last {
+	for partition := range o.Last {
 		p.todo[partition] = true
 		if o.life == p.life {
 			// The report may have failed after the BE did its part: the order

@@ -6,29 +6,14 @@ import (
 	"dorisgo/doriserr"
 	"dorisgo/meta"
 	"dorisgo/rpc/fepb"
+	"dorisgo/txnmgr"
 )
 
 // reportHoles tells the log of replicas that lack a version that they were
 // believed to hold, and of those that have what they lacked.
 func (s *Server) reportHoles(ctx context.Context, be *meta.Backend, states []*fepb.ReplicaState) error {
 	var events []*meta.ReportReplica
-	s.node.View(func(st *meta.State) {
-		for _, r := range states {
-			missing := st.FirstMissing(r.PartitionId, r.TabletId, be.ID)
-			e := &meta.ReportReplica{TabletID: r.TabletId, BackendID: be.ID, BootEpoch: be.BootEpoch, ReplicaID: r.ReplicaId}
-			switch {
-			case r.ReplicaId == 0:
-				continue // one that nothing was ever written to
-			case r.Hole > 0 && (missing == 0 || missing > r.Hole):
-				e.Event, e.Version = meta.ReplicaMissing, r.Hole
-			case r.Hole == 0 && missing > 0 && missing <= r.Through:
-				e.Event, e.Version = meta.ReplicaRepaired, r.Through
-			default:
-				continue
-			}
-			events = append(events, e)
-		}
-	})
+	s.node.View(func(st *meta.State) { events = txnmgr.BeatEvents(st, be, states) })
 	for _, e := range events {
 		// A replica that is another one by now is told so by GoneReplicas.
 		if _, err := s.node.Propose(ctx, e); err != nil && !doriserr.Is(err, doriserr.Conflict) {

@@ -12,7 +12,7 @@ var tiers = [][]string{
 	4: {"query/exec"},
 	5: {"fe", "be", "client"},
 	6: {"standalone", "bench"},
-	7: {"cmd/dorisgo", "internal/testcluster", "internal/lint", "e2e", "examples"},
+	7: {"cmd/dorisgo", "internal/testcluster", "internal/replicatest", "internal/lint", "e2e", "examples"},
 }
 
 // door is a third-party module that one package alone may import.

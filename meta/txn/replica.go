@@ -7,11 +7,15 @@ import (
 )
 
 // AddReplica makes a tablet's new replica known. cloning says that the tablet has
-// committed rows, which the replica lacks all.
+// committed rows, which the replica lacks all. What is PRECOMMITTED may name an
+// earlier replica on the backend, whose rowsets the new one does not have.
 func (b *Book) AddReplica(partitionID, tabletID, backendID int64) (cloning bool) {
 	p := b.parts[partitionID]
 	if p == nil {
 		return false
+	}
+	for _, t := range b.Undecided() {
+		b.dropHolder(t, partitionID, tabletID, backendID)
 	}
 	if i, found := slices.BinarySearch(p.holders, backendID); !found {
 		p.holders = slices.Insert(slices.Clone(p.holders), i, backendID)
@@ -28,6 +32,24 @@ func (b *Book) AddReplica(partitionID, tabletID, backendID int64) (cloning bool)
 	}
 	p.missing[replica{tabletID, backendID}] = m
 	return true
+}
+
+// dropHolder notes that a backend has not what a transaction wrote into a tablet.
+func (b *Book) dropHolder(t *Txn, partitionID, tabletID, backendID int64) {
+	i := slices.IndexFunc(t.Partitions, func(p PartitionCommit) bool { return p.PartitionID == partitionID })
+	if i < 0 {
+		return
+	}
+	tablets := slices.Clone(t.Partitions[i].Tablets)
+	j := slices.IndexFunc(tablets, func(c TabletCommit) bool { return c.TabletID == tabletID })
+	if j < 0 || !holds(&tablets[j], backendID) {
+		return
+	}
+	tablets[j].Backends = slices.DeleteFunc(slices.Clone(tablets[j].Backends), func(h int64) bool { return h == backendID })
+	next := *t
+	next.Partitions = slices.Clone(t.Partitions)
+	next.Partitions[i].Tablets = tablets
+	b.replace(t, &next)
 }
 
 // CheckDrop refuses (Blocked) to take a replica that counts for majorities away
