@@ -1,5 +1,7 @@
 package storage
 
+import "context"
+
 // TrimEntries removes old publish entries.
 func TrimEntries(e *Engine) error { return e.trimEntries() }
 
@@ -19,6 +21,18 @@ func SpoilInline(e *Engine, tabletID, version int64) error {
 		data[len(data)/2] ^= 1
 		if err := t.root.setSync(k, data); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// LeaveRoots takes leave of the roots that are out of service, as Run does.
+func LeaveRoots(ctx context.Context, e *Engine) error {
+	for _, r := range e.roots {
+		if r.err() != nil && !r.left.Load() {
+			if err := e.leaveRoot(ctx, r); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -23,15 +23,18 @@ type root struct {
 	path  string
 	fs    vfs.FS
 	log   *slog.Logger
-	fatal func(root, msg string)
-	lock  io.Closer
-	db    *pebble.DB
-	dur   durability
+	// failed is told once that the root went out of service.
+	failed func(r *root, msg string)
+	lock   io.Closer
+	db     *pebble.DB
+	dur    durability
 
 	idMu sync.Mutex // guards id and the file
 	id   identity
 
 	failure atomic.Pointer[error]
+	// left says that the engine goes on without the root.
+	left atomic.Bool
 
 	colMu sync.RWMutex
 	// cols are the column lists in Pebble, durably.
@@ -57,7 +60,7 @@ func (r *root) fail(msg string) error {
 	err := error(doriserr.New(doriserr.Internal, "storage root %s is out of service: %s", r.path, msg))
 	if r.failure.CompareAndSwap(nil, &err) {
 		r.log.Error("storage root is out of service", "root", r.path, "err", msg)
-		r.fatal(r.path, msg)
+		r.failed(r, msg)
 	}
 	return r.err()
 }

@@ -27,7 +27,7 @@ const pebbleFormat = pebble.FormatTableFormatV6
 // An empty directory is formatted; nothing else ever is.
 func (e *Engine) openRoot(index int, path string) (r *root, err error) {
 	r = &root{
-		index: index, path: path, fs: e.fs, log: e.opts.Logger, fatal: e.opts.Fatal,
+		index: index, path: path, fs: e.fs, log: e.opts.Logger, failed: e.rootFailed,
 		cols: map[rowset.ColumnsID][]ColumnDesc{}, dirs: map[int64]struct{}{},
 	}
 	r.dur.wake = make(chan struct{}, 1)
