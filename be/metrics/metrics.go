@@ -114,6 +114,7 @@ var (
 	flushesDesc  = prometheus.NewDesc("dorisgo_be_flushes_total", "Flushes of inline rowsets into files.", nil, nil)
 	compactDesc  = prometheus.NewDesc("dorisgo_be_compactions_total", "Compactions of files.", nil, nil)
 	compactBytes = prometheus.NewDesc("doris_be_compaction_bytes_total", "File bytes that compactions read.", nil, nil)
+	diskState    = prometheus.NewDesc("doris_be_disks_state", "1 while a storage root is in service.", []string{"path"}, nil)
 	totalDesc    = prometheus.NewDesc("doris_be_wal_total_count", "WAL files of all tables.", nil, nil)
 )
 
@@ -138,6 +139,13 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(totalDesc, prometheus.GaugeValue, float64(total))
 	gauge := func(d *prometheus.Desc, v int, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+	}
+	for _, r := range m.engine.Roots() {
+		state := 1
+		if r.Err != nil {
+			state = 0
+		}
+		gauge(diskState, state, r.Path)
 	}
 	s := m.engine.Stats()
 	gauge(tabletsDesc, s.Tablets)
