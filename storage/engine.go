@@ -190,7 +190,7 @@ func (r *root) setBootEpoch(epoch uint64) error {
 	}
 	id := r.id
 	id.bootEpoch = epoch
-	if err := writeIdentity(r.fs, r.path, id); err != nil {
+	if err := writeIdentity(r.last, r.path, id); err != nil {
 		return r.fail(err.Error())
 	}
 	r.id = id

@@ -37,3 +37,19 @@ func LeaveRoots(ctx context.Context, e *Engine) error {
 	}
 	return nil
 }
+
+// LookAtSpace looks after the ballast files, as Run does.
+func LookAtSpace(e *Engine) {
+	for _, r := range e.roots {
+		e.keepBallast(r)
+	}
+}
+
+// TabletsOn counts the tablets of each root.
+func TabletsOn(e *Engine) []int64 {
+	var out []int64
+	for _, r := range e.roots {
+		out = append(out, r.tablets.Load())
+	}
+	return out
+}

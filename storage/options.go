@@ -50,6 +50,10 @@ type Options struct {
 	// is refused, and a quarter of it is kept even from replay, so that Pebble
 	// never meets a full disk; default 1 GiB, negative for none.
 	MinFreeBytes int64
+	// BallastBytes is the size of each root's ballast file, space that is given up
+	// when the root comes to its last: default 1 GiB and at most a hundredth of the
+	// disk, negative for none. Without a floor there is none either.
+	BallastBytes int64
 	// FullPercent is storage_flood_stage_usage_percent: a root whose disk is used
 	// to a higher share gets no new tablets while another one has room; default 90.
 	FullPercent int

@@ -22,7 +22,9 @@ type root struct {
 	index int
 	path  string
 	fs    vfs.FS
-	log   *slog.Logger
+	// last is fs for what must not fail for lack of space: it takes the ballast.
+	last vfs.FS
+	log  *slog.Logger
 	// failed is told once that the root went out of service.
 	failed func(r *root, msg string)
 	lock   io.Closer
@@ -33,6 +35,7 @@ type root struct {
 	id   identity
 
 	failure atomic.Pointer[error]
+	ballast ballast
 	// left says that the engine goes on without the root.
 	left atomic.Bool
 

@@ -19,6 +19,7 @@ import (
 func (e *Engine) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.runRoots(ctx) })
+	g.Go(func() error { return e.runSpace(ctx) })
 	for _, r := range e.roots {
 		g.Go(func() error { return e.runSync(ctx, r) })
 	}
