@@ -49,6 +49,13 @@ lint:
 	cd tools/lint && GOFLAGS=-trimpath go build -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	./bin/golangci-lint run
 
+.PHONY: smalldisk
+## smalldisk: fills a real file system to the last block; needs root and a loop device.
+smalldisk: export GOFLAGS = -trimpath -tags=netgo,osusergo,duckdb_arrow,grpcnotrace,smalldisk
+smalldisk:
+	go vet ./storage
+	go test -count=1 -run TestSmallDisk ./storage
+
 ## proto: generate rpc/*/*.pb.go from the .proto files.
 proto:
 	$(MAKE) -C tools/proto

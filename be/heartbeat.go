@@ -85,9 +85,12 @@ func (n *Node) leave(ctx context.Context) {
 // addUsage fills in the disks: those of the storage roots, each file system as
 // it is.
 func (n *Node) addUsage(r *fepb.HeartbeatRequest) {
-	for _, root := range n.cfg.Roots {
-		u, err := n.cfg.FS.GetDiskUsage(root)
-		if err != nil {
+	for _, root := range n.Engine.Roots() {
+		u, err := n.cfg.FS.GetDiskUsage(root.Path)
+		if root.Err != nil {
+			r.FailedRoots++
+		}
+		if root.Err != nil || err != nil {
 			continue // a root that is out of service has nothing to offer
 		}
 		r.AvailBytes += int64(u.AvailBytes)

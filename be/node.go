@@ -261,7 +261,21 @@ func (n *Node) register(ctx context.Context, found []wal.FileInfo) error {
 	if err := writeIdentity(n.cfg.FS, n.cfg.Roots, n.identity); err != nil {
 		return err
 	}
-	return errors.Join(n.Engine.SetBootEpoch(ctx, n.Epoch), n.WALs.SetBootEpoch(n.Epoch))
+	if err := errors.Join(n.Engine.SetBootEpoch(ctx, n.Epoch), n.WALs.SetBootEpoch(n.Epoch)); err != nil {
+		return err
+	}
+	return n.Engine.GiveUp(ctx, acceptedRoots(n.cfg.AcceptLoss))
+}
+
+// acceptedRoots are the UUIDs of storage roots among those that the operator
+// gave; WAL directories have another form.
+func acceptedRoots(list []string) (ids []storage.UUID) {
+	for _, s := range list {
+		if id, err := storage.ParseUUID(s); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // serve starts everything that answers.

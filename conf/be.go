@@ -32,6 +32,8 @@ type BE struct {
 	MaxVersions  Int  `key:"max_tablet_version_num" default:"2000" range:"10..1000000" doc:"rowsets of a tablet above which loads into it are refused"`
 	TrashSeconds Int  `key:"trash_file_expire_time_sec" default:"86400" range:"0..2147483647" doc:"how long deleted files stay in the trash directory, in seconds"`
 	FloodLeft    Int  `key:"storage_flood_stage_left_capacity_bytes" default:"1073741824" range:"0..1099511627776" doc:"free space of a disk at which loads are refused, in bytes"`
+	Ballast      Int  `key:"storage_ballast_bytes" default:"0" range:"-1..1099511627776" doc:"space that each disk keeps for its last need, in bytes; 0 is 1 GiB and at most a hundredth of the disk, -1 is none"`
+	FloodPercent Int  `key:"storage_flood_stage_usage_percent" default:"90" range:"1..100" doc:"share of a disk, in percent, above which a backend makes no tablets there while another of its disks has room"`
 	StringLimit  Int  `key:"string_type_length_soft_limit_bytes" default:"10485760" range:"1..2147483647" mutable:"true" doc:"longest value of a STRING column, in bytes"`
 
 	_ struct{} `section:"Group commit"`

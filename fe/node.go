@@ -133,16 +133,16 @@ func (n *Node) wire() {
 	n.Exec = exec.New(exec.Config{
 		Node: n.Raft, Changer: n.changer, Backends: n.Backends, Groups: n.groups, Settings: cfg.Settings, Audit: cfg.Audit, Logger: n.log,
 		Limits: cfg.Limits, Self: exec.Self{ID: n.Raft.ID(), Host: cfg.Host, Version: cfg.Version},
-		Beats: n.beatTimes, Leaving: n.rpc.Leaving, Replica: n.replica,
+		Beats: n.newestBeats, Leaving: n.rpc.Leaving, Replica: n.replica,
 	})
 	n.MySQL = mysql.New(n.Exec, cfg.Protocol)
 	n.Exec.Processes = n.MySQL
 }
 
-func (n *Node) beatTimes() map[int64]time.Time {
-	out := map[int64]time.Time{}
+func (n *Node) newestBeats() map[int64]exec.Beat {
+	out := map[int64]exec.Beat{}
 	for id, b := range n.rpc.Beats() {
-		out[id] = b.At
+		out[id] = exec.Beat{At: b.At, FailedRoots: b.FailedRoots}
 	}
 	return out
 }

@@ -16,6 +16,7 @@ func (e *Engine) DropTablets(ctx context.Context, tabletIDs []int64) error {
 	if err := e.markDropped(tabletIDs); err != nil {
 		return err
 	}
+	e.forgetLost(func(id int64, _ lostTablet) bool { return slices.Contains(tabletIDs, id) })
 	return e.dropPending(ctx)
 }
 
@@ -30,6 +31,7 @@ func (e *Engine) DropPartition(ctx context.Context, partitionID int64) error {
 			ids = append(ids, t.id)
 		}
 	}
+	e.forgetLost(func(_ int64, l lostTablet) bool { return l.partitionID == partitionID })
 	return e.DropTablets(ctx, ids)
 }
 
@@ -68,6 +70,9 @@ func (e *Engine) markDropped(tabletIDs []int64) error {
 	defer e.dropMu.Unlock()
 	now := e.opts.Now().UnixMilli()
 	for _, r := range e.roots {
+		if r.left.Load() {
+			continue
+		}
 		var dropped []*tabletState
 		b := r.db.NewBatch()
 		var errs []error

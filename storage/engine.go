@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -35,6 +36,9 @@ type Engine struct {
 	// The values are their partitions.
 	removed map[int64]map[int64]int64
 	leaving []leaving
+	// lost are the tablets of roots that went out of service, while they are on no
+	// other root.
+	lost map[int64]lostTablet
 
 	// dropMu is held shared while rowsets are committed to tablets, and alone
 	// while tablets become dropped.
@@ -42,6 +46,13 @@ type Engine struct {
 	// flush and compact are the tablets that are due for it.
 	flush, compact *wanted
 	stats          stats
+
+	// open is set once Open is done; healthy counts the roots in service.
+	open     atomic.Bool
+	healthy  atomic.Int64
+	rootWake chan struct{}
+	// noted are the roots, by UUID, that others went on without before this start.
+	noted map[UUID]lostRecord
 }
 
 // tabletState is a tablet on this BE.
@@ -91,8 +102,8 @@ func Open(ctx context.Context, opts Options) (e *Engine, err error) {
 	e = &Engine{
 		opts: opts, fs: opts.FS, cache: pebble.NewCache(opts.CacheBytes),
 		partitions: map[int64]*partition{}, tablets: map[int64]*tabletState{}, txns: map[int64]*txn{},
-		removed: map[int64]map[int64]int64{},
-		flush:   newWanted(), compact: newWanted(),
+		removed: map[int64]map[int64]int64{}, lost: map[int64]lostTablet{}, rootWake: make(chan struct{}, 1),
+		flush: newWanted(), compact: newWanted(),
 	}
 	defer func() {
 		if err != nil {
@@ -100,6 +111,7 @@ func Open(ctx context.Context, opts Options) (e *Engine, err error) {
 			e = nil
 		}
 	}()
+	e.healthy.Store(int64(len(opts.Roots)))
 	for i, ro := range opts.Roots {
 		r, err := e.openRoot(i, ro.Path)
 		if err != nil {
@@ -112,12 +124,22 @@ func Open(ctx context.Context, opts Options) (e *Engine, err error) {
 			}
 		}
 	}
+	if e.noted, err = e.readLost(ctx); err != nil {
+		return e, err
+	}
+	if err := e.settleClaims(ctx); err != nil {
+		return e, err
+	}
 	for _, r := range e.roots {
 		if err := e.recover(ctx, r); err != nil {
 			return e, fmt.Errorf("cannot recover storage root %s: %w", r.path, err)
 		}
 	}
-	return e, e.settle(ctx)
+	if err := e.settle(ctx); err != nil {
+		return e, err
+	}
+	e.open.Store(true)
+	return e, nil
 }
 
 // Close makes publishes durable and closes the roots. Nothing may be running,
@@ -168,7 +190,7 @@ func (r *root) setBootEpoch(epoch uint64) error {
 	}
 	id := r.id
 	id.bootEpoch = epoch
-	if err := writeIdentity(r.fs, r.path, id); err != nil {
+	if err := writeIdentity(r.last, r.path, id); err != nil {
 		return r.fail(err.Error())
 	}
 	r.id = id

@@ -39,10 +39,16 @@ type BehindError struct {
 	TabletID, Version int64
 	// Hole is the first version that lacks.
 	Hole int64
+	// Root is the storage root that the tablet was lost with, empty if it was not.
+	Root string
 }
 
 // Error says what lacks.
 func (e *BehindError) Error() string {
+	if e.Root != "" {
+		return fmt.Sprintf("tablet %d cannot be read on this backend, whose storage root %s is out of service: another replica must be read",
+			e.TabletID, e.Root)
+	}
 	return fmt.Sprintf("tablet %d cannot be read at version %d on this backend, which lacks its version %d: another replica must be read",
 		e.TabletID, e.Version, e.Hole)
 }

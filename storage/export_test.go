@@ -1,5 +1,7 @@
 package storage
 
+import "context"
+
 // SpoilInline changes the data of a tablet's inline rowsets that begin at a
 // version, as a disk may.
 func SpoilInline(e *Engine, tabletID, version int64) error {
@@ -19,4 +21,32 @@ func SpoilInline(e *Engine, tabletID, version int64) error {
 		}
 	}
 	return nil
+}
+
+// LeaveRoots takes leave of the roots that are out of service, as Run does.
+func LeaveRoots(ctx context.Context, e *Engine) error {
+	for _, r := range e.roots {
+		if r.err() != nil && !r.left.Load() {
+			if err := e.leaveRoot(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// LookAtSpace looks after the ballast files, as Run does.
+func LookAtSpace(e *Engine) {
+	for _, r := range e.roots {
+		e.keepBallast(r)
+	}
+}
+
+// TabletsOn counts the tablets of each root.
+func TabletsOn(e *Engine) []int64 {
+	var out []int64
+	for _, r := range e.roots {
+		out = append(out, r.tablets.Load())
+	}
+	return out
 }

@@ -89,12 +89,7 @@ func TestFaults(t *testing.T) {
 	o := options(fs)
 	o.Roots = []storage.Root{{Path: "/r1"}, {Path: "/r2"}}
 	var fatal atomic.Int64
-	o.Fatal = func(root, msg string) {
-		if root != "/r1" || !strings.Contains(msg, "injected") {
-			t.Errorf("fatal: %s, %s", root, msg)
-		}
-		fatal.Add(1)
-	}
+	o.Fatal = func(string, string) { fatal.Add(1) }
 	e := open(t, o)
 	load(t, e, 2, 1, rows(1, 1, 11, 1), rows(2, 1, 12, 2))
 	b.on.Store(true)
@@ -114,16 +109,25 @@ func TestFaults(t *testing.T) {
 	if err := e.SyncPublished(t.Context()); err == nil || e.DurableVersion(part) != 1 {
 		t.Errorf("sync: %v, durable through %d", err, e.DurableVersion(part))
 	}
-	if err := e.Run(t.Context()); err == nil {
-		t.Error("the background work goes on")
-	}
-	if _, err := read(t.Context(), mem, e, 11, 2); err == nil {
-		t.Error("a read of the failed root")
+	if _, err := read(t.Context(), mem, e, 11, 2); err == nil || !strings.Contains(err.Error(), "storage root /r1 is out of service") {
+		t.Errorf("a read of the failed root: %v", err)
 	}
 	wantRows(t, mem, e, 12, 2, 2)
 	write(t, e, 4, rows(6, 4, 13, 6)) // the other root takes new tablets
 	if r := e.Roots(); r[0].Err == nil || r[1].Err != nil {
 		t.Errorf("roots: %+v", r)
+	}
+	if n := fatal.Load(); n != 0 {
+		t.Errorf("fatal was called %d times while there is another root", n)
+	}
+	b.path = "/r2/meta"
+	b.on.Store(true)
+	if err := e.WritePending(t.Context(), 5, 1, []storage.PendingRowset{rows(7, 5, 14, 7)}); err == nil {
+		t.Error("a write to the last root was acknowledged after its failure")
+	}
+	b.on.Store(false)
+	if err := e.Run(t.Context()); err == nil {
+		t.Error("the background work goes on without any root")
 	}
 	if n := fatal.Load(); n != 1 {
 		t.Errorf("fatal was called %d times", n)

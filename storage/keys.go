@@ -21,6 +21,7 @@ const (
 	keyLive      = 'r' // tablet, generation, end, seq -> record
 	keyReplaced  = 'x' // tablet, generation, rowset -> record
 	keyData      = 'd' // tablet, txn, rowset -> rows in the block codec
+	keyLost      = 'l' // UUID of a root that the others went on without -> when, where
 )
 
 func key(letter byte, nums ...int64) []byte {
@@ -59,7 +60,7 @@ func replacedKey(tabletID int64, gen uint32, id rowset.ID) []byte {
 // keyLengths are the lengths that keys of a letter have.
 var keyLengths = map[byte]int{
 	keyIdentity: 1, keyColumns: 17, keyTablet: 9, keyRemoved: 17, keyPartition: 9, keyEntry: 17, keyPending: 33,
-	keyOwner: 9, keyLive: 25, keyReplaced: 29, keyData: 33,
+	keyOwner: 9, keyLive: 25, keyReplaced: 29, keyData: 33, keyLost: 17,
 }
 
 // prefixEnd is the least key that is greater than all keys that start with p.

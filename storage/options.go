@@ -34,9 +34,10 @@ type Options struct {
 	Now func() time.Time
 	// Fatal is told that a root's Pebble met an I/O error, after which nothing
 	// that it acknowledged later could be believed (docs/protocol.md, rule 7).
-	// The default writes to standard error and ends the process with code 3.
-	// If Fatal returns, the root stays out of service: each call that needs it
-	// fails.
+	// It is called for the last root in service, and for any during Open: with
+	// others left the engine goes on without the root (see Run). The default writes
+	// to standard error and ends the process with code 3. If Fatal returns, the root
+	// stays out of service: each call that needs it fails.
 	Fatal func(root, msg string)
 
 	// InlineLimitBytes is the size from which a rowset becomes a Parquet file
@@ -49,6 +50,13 @@ type Options struct {
 	// is refused, and a quarter of it is kept even from replay, so that Pebble
 	// never meets a full disk; default 1 GiB, negative for none.
 	MinFreeBytes int64
+	// BallastBytes is the size of each root's ballast file, space that is given up
+	// when the root comes to its last: default 1 GiB and at most a hundredth of the
+	// disk, negative for none. Without a floor there is none either.
+	BallastBytes int64
+	// FullPercent is storage_flood_stage_usage_percent: a root whose disk is used
+	// to a higher share gets no new tablets while another one has room; default 90.
+	FullPercent int
 	// CacheBytes is Pebble's block cache, shared by the roots; default 32 MiB.
 	CacheBytes int64
 	// MemTableBytes is each root's memtable; default 8 MiB.
@@ -118,6 +126,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.InlineLimitBytes, 1<<20)
 	setDefault(&o.InlineBatchBytes, 16<<20)
 	setDefault(&o.MinFreeBytes, 1<<30)
+	setDefault(&o.FullPercent, 90)
 	setDefault(&o.CacheBytes, 32<<20)
 	setDefault(&o.MemTableBytes, 8<<20)
 	setDefault(&o.FlushRowsets, 256)

@@ -135,6 +135,9 @@ func (w *pendingWrite) part(r *root) *pendingPart {
 func (w *pendingWrite) add(rs *PendingRowset) error {
 	t := w.e.tablet(rs.TabletID)
 	if t == nil {
+		if l, ok := w.e.lostOf(rs.TabletID); ok {
+			return doriserr.New(doriserr.Internal, "tablet %d was lost with storage root %s, which is out of service", rs.TabletID, l.root)
+		}
 		return errDropped("tablet", rs.TabletID) // since findTablets
 	}
 	t.mu.Lock()
@@ -191,7 +194,7 @@ func (w *pendingWrite) discardOlder(empty bool) {
 		fenced = fenced || len(p.add) > 0
 	}
 	if !fenced && len(w.parts) == 0 && (empty || w.tx.epoch > 0) {
-		w.part(w.e.roots[0]).fence = true
+		w.part(w.e.homeRoot(w.tx.id)).fence = true
 	}
 }
 

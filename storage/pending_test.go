@@ -194,7 +194,7 @@ func TestSpaceFloor(t *testing.T) {
 	load(t, e, 2, 1, rows(1, 1, 11, 1)) // a disk that cannot be asked is not refused
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 90 << 20, TotalBytes: math.MaxInt64})
 	err := e.WritePending(t.Context(), 2, 1, []storage.PendingRowset{rows(2, 2, 11, 2)})
-	if !doriserr.Is(err, doriserr.ExceededLimit) || !strings.Contains(err.Error(), "storage root /r1 has 90 MB free, and 100 MB must stay free") {
+	if !doriserr.Is(err, doriserr.ExceededLimit) || !strings.Contains(err.Error(), "exceed capacity limit, path: /r1: it has 90 MB free, and 100 MB must stay free") {
 		t.Errorf("below the floor: %v", err)
 	}
 	if err := e.Flush(t.Context(), 11); !doriserr.Is(err, doriserr.ExceededLimit) {

@@ -116,6 +116,37 @@ func decodeEntry(b []byte) (r entryRecord, err error) {
 	return r, wrapRecord("entry", in.Done())
 }
 
+// lostRecord says that the others went on without a root.
+type lostRecord struct {
+	atMs int64
+	// partitions are those that had a part there, with the version through which
+	// they were published on it; none is named if that is not known.
+	partitions []PartitionVersions
+}
+
+func (r lostRecord) encode() []byte {
+	b := binary.AppendUvarint([]byte{recordVersion}, uint64(r.atMs))
+	b = binary.AppendUvarint(b, uint64(len(r.partitions)))
+	for _, p := range r.partitions {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(p.PartitionID)), uint64(p.Published))
+	}
+	return b
+}
+
+func decodeLost(b []byte) (r lostRecord, err error) {
+	in := reader(b)
+	r.atMs = in.Int64()
+	n := in.Uvarint()
+	if n > uint64(in.Len())/2 {
+		in.Fail(bin.ErrShort)
+		n = 0
+	}
+	for range n {
+		r.partitions = append(r.partitions, PartitionVersions{PartitionID: in.Int64(), Published: in.Int64()})
+	}
+	return r, wrapRecord("lost root", in.Done())
+}
+
 func encodeRemoved(partitionID int64) []byte {
 	return binary.AppendUvarint([]byte{recordVersion}, uint64(partitionID))
 }

@@ -32,6 +32,8 @@ func TestRecords(t *testing.T) {
 	fmt.Fprintf(&sb, "root %x\ntablet %x\npartition %x\nentry %x\nowner %x\n",
 		root.encode(), tab.encode(), par.encode(), entry.encode(), encodeOwner(4))
 	fmt.Fprintf(&sb, "key removed %x\nremoved %x\n", key(keyRemoved, 11, 700), encodeRemoved(200))
+	lost := lostRecord{1_700_000_000_000, []PartitionVersions{{PartitionID: 200, Published: 7}}}
+	fmt.Fprintf(&sb, "key lost root %x\nlost root %x\n", lostKey(testUUID), lost.encode())
 	sb.Write(identity{uuid: testUUID, bootEpoch: 12, ready: true}.encode())
 
 	if flag.Lookup("update").Value.String() == "true" {
@@ -55,6 +57,7 @@ func TestRecords(t *testing.T) {
 	checkDecode(t, root, root.encode(), decodeRoot)
 	checkDecode(t, 4, encodeOwner(4), decodeOwner)
 	checkDecode(t, 200, encodeRemoved(200), decodeRemoved)
+	checkDecode(t, lost, lost.encode(), decodeLost)
 }
 
 func checkDecode[T any](t *testing.T, want T, b []byte, decode func([]byte) (T, error)) {

@@ -225,6 +225,9 @@ func (rec *recovery) dropReplaced() error {
 
 // settle ends the recovery once every root was read.
 func (e *Engine) settle(ctx context.Context) error {
+	if err := e.settleReturned(); err != nil {
+		return fmt.Errorf("cannot take a storage root back: %w", err)
+	}
 	for _, p := range e.partitions {
 		p.mu.Lock()
 		p.advance()

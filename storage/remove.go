@@ -20,6 +20,7 @@ import (
 func (e *Engine) RemoveReplica(ctx context.Context, tabletID, replicaID int64) error {
 	t := e.tablet(tabletID)
 	if t == nil {
+		e.forgetLost(func(id int64, l lostTablet) bool { return id == tabletID && l.replica == replicaID })
 		return nil
 	}
 	removed, err := e.markRemoved(t, replicaID)

@@ -1,7 +1,9 @@
 package storage
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -40,7 +42,8 @@ type ReplicaInfo struct {
 	Rows, Bytes, Versions int64
 }
 
-// Replicas reports all tablets that are here and not dropped, in order of ids.
+// Replicas reports all tablets that are here and not dropped, and those that were
+// lost with their roots, in order of ids.
 func (e *Engine) Replicas() []ReplicaInfo {
 	var out []ReplicaInfo
 	for _, t := range e.tabletsSorted() {
@@ -59,6 +62,10 @@ func (e *Engine) Replicas() []ReplicaInfo {
 		if !dropped {
 			out = append(out, info)
 		}
+	}
+	if lost := e.lostReplicas(); len(lost) > 0 {
+		out = append(out, lost...)
+		slices.SortFunc(out, func(a, b ReplicaInfo) int { return cmp.Compare(a.TabletID, b.TabletID) })
 	}
 	return out
 }
@@ -88,13 +95,15 @@ func (t *tabletState) isReplica(replicaID int64) bool {
 }
 
 // wasRemoved reports whether a replica was removed from this BE, any replica of
-// the tablet if no id is given.
+// the tablet if no id is given; one that was lost with its root may come anew
+// under its id.
 func (e *Engine) wasRemoved(tabletID, replicaID int64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	ids := e.removed[tabletID]
 	_, ok := ids[replicaID]
-	return ok || replicaID == 0 && len(ids) > 0
+	_, lost := e.lost[tabletID]
+	return ok || replicaID == 0 && (lost || len(ids) > 0)
 }
 
 // place makes the tablets of replicas that are not here, each with the part of
@@ -189,8 +198,8 @@ func (t *tabletState) setHole(version int64) {
 	t.mu.Unlock()
 }
 
-// tabletFor finds the tablet of a replica, or makes it on the root that has the
-// fewest; place records it. part.mu is held.
+// tabletFor finds the tablet of a replica, or makes it on the root that suits
+// best; place records it. part.mu is held.
 func (e *Engine) tabletFor(part *partition, r TabletReplica) (*tabletState, error) {
 	if t := e.tablet(r.TabletID); t != nil {
 		if t.partitionID != part.id {
@@ -201,20 +210,24 @@ func (e *Engine) tabletFor(part *partition, r TabletReplica) (*tabletState, erro
 	if r.ReplicaID != 0 && e.wasRemoved(r.TabletID, r.ReplicaID) {
 		return nil, conflict("replica %d of tablet %d was removed from this backend", r.ReplicaID, r.TabletID)
 	}
+	best, err := e.rootForTablet()
+	if err != nil {
+		return nil, err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var best *root
-	for _, root := range e.roots {
-		if root.err() == nil && (best == nil || root.tablets.Load() < best.tablets.Load()) {
-			best = root
-		}
-	}
-	if best == nil {
-		return nil, e.roots[0].err()
-	}
 	best.tablets.Add(1)
 	t := &tabletState{id: r.TabletID, root: best, tabletRecord: tabletRecord{partitionID: part.id, base: 1}}
-	if r.FromClone || len(e.removed[r.TabletID]) > 0 {
+	lost, isLost := e.lost[r.TabletID]
+	if isLost {
+		// A higher generation wins over the lost one, should that come back.
+		t.gen = lost.gen + 1
+		if r.ReplicaID == 0 || r.ReplicaID == lost.replica {
+			t.replica = lost.replica
+		}
+		delete(e.lost, r.TabletID)
+	}
+	if r.FromClone || isLost || len(e.removed[r.TabletID]) > 0 {
 		// Orders through what is published here did not name it, whatever rows
 		// those versions had.
 		t.added, t.hole, t.base = true, 2, part.throughOn(best)

@@ -22,16 +22,22 @@ type root struct {
 	index int
 	path  string
 	fs    vfs.FS
-	log   *slog.Logger
-	fatal func(root, msg string)
-	lock  io.Closer
-	db    *pebble.DB
-	dur   durability
+	// last is fs for what must not fail for lack of space: it takes the ballast.
+	last vfs.FS
+	log  *slog.Logger
+	// failed is told once that the root went out of service.
+	failed func(r *root, msg string)
+	lock   io.Closer
+	db     *pebble.DB
+	dur    durability
 
 	idMu sync.Mutex // guards id and the file
 	id   identity
 
 	failure atomic.Pointer[error]
+	ballast ballast
+	// left says that the engine goes on without the root.
+	left atomic.Bool
 
 	colMu sync.RWMutex
 	// cols are the column lists in Pebble, durably.
@@ -57,7 +63,7 @@ func (r *root) fail(msg string) error {
 	err := error(doriserr.New(doriserr.Internal, "storage root %s is out of service: %s", r.path, msg))
 	if r.failure.CompareAndSwap(nil, &err) {
 		r.log.Error("storage root is out of service", "root", r.path, "err", msg)
-		r.fatal(r.path, msg)
+		r.failed(r, msg)
 	}
 	return r.err()
 }

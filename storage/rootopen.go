@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"dorisgo/doriserr"
 	"dorisgo/storage/rowset"
@@ -27,10 +28,11 @@ const pebbleFormat = pebble.FormatTableFormatV6
 // An empty directory is formatted; nothing else ever is.
 func (e *Engine) openRoot(index int, path string) (r *root, err error) {
 	r = &root{
-		index: index, path: path, fs: e.fs, log: e.opts.Logger, fatal: e.opts.Fatal,
+		index: index, path: path, fs: e.fs, log: e.opts.Logger, failed: e.rootFailed,
 		cols: map[rowset.ColumnsID][]ColumnDesc{}, dirs: map[int64]struct{}{},
 	}
 	r.dur.wake = make(chan struct{}, 1)
+	r.last = vfs.OnDiskFull(r.fs, func() { r.dropBallast("a write found no space") })
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("cannot open storage root %s: %w", path, err)
@@ -52,6 +54,9 @@ func (e *Engine) openRoot(index int, path string) (r *root, err error) {
 	if isNotExist(err) {
 		err = e.begin(r)
 	}
+	if err == nil {
+		err = e.openBallast(r)
+	}
 	if err == nil && !r.id.ready {
 		err = e.format(r)
 	} else if err == nil {
@@ -60,7 +65,11 @@ func (e *Engine) openRoot(index int, path string) (r *root, err error) {
 	if err != nil {
 		return r, err
 	}
-	return r, r.checkPebble()
+	if err := r.checkPebble(); err != nil {
+		return r, err
+	}
+	e.keepBallast(r)
+	return r, nil
 }
 
 // begin gives an empty directory its identity.
@@ -127,7 +136,7 @@ func (e *Engine) openPebble(r *root, create bool) error {
 		}
 	}
 	o := &pebble.Options{
-		FS:                 r.fs,
+		FS:                 r.last,
 		Cache:              e.cache,
 		MemTableSize:       e.opts.MemTableBytes,
 		FormatMajorVersion: pebbleFormat,

@@ -14,9 +14,12 @@ import (
 // after they return, flushes tablets that have many inline rowsets, and removes
 // what was replaced or expired, and scrubs. The engine starts no goroutine of its own; the
 // caller stops Run before it closes the engine. A flush or compaction that fails is
-// logged and tried again; Run ends with an error when a root goes out of service.
+// logged and tried again. A root that goes out of service is left while there is
+// another one (see leaveRoot); Run ends with an error when none is left.
 func (e *Engine) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return e.runRoots(ctx) })
+	g.Go(func() error { return e.runSpace(ctx) })
 	for _, r := range e.roots {
 		g.Go(func() error { return e.runSync(ctx, r) })
 	}
@@ -38,8 +41,8 @@ func (e *Engine) runSync(ctx context.Context, r *root) error {
 		if !sleep(ctx, e.opts.SyncInterval) {
 			return nil
 		}
-		if err := r.sync(); err != nil {
-			return err
+		if r.sync() != nil {
+			return e.rootsErr()
 		}
 	}
 }
@@ -88,13 +91,14 @@ func (e *Engine) runSweep(ctx context.Context) error {
 	return nil
 }
 
+// rootsErr is why the engine cannot go on: no root is in service.
 func (e *Engine) rootsErr() error {
 	for _, r := range e.roots {
-		if err := r.err(); err != nil {
-			return err
+		if r.err() == nil {
+			return nil
 		}
 	}
-	return nil
+	return e.roots[0].err()
 }
 
 // TrimEntries removes old publish entries of partitions that have more than

@@ -58,13 +58,14 @@ func (e *Engine) Snapshot(ctx context.Context, partitionID, tabletID, version in
 	s := &Snapshot{e: e, TabletID: tabletID, PartitionID: partitionID, Version: version}
 	t := e.tablet(tabletID)
 	if t == nil && e.wasRemoved(tabletID, 0) {
-		return nil, &BehindError{TabletID: tabletID, Version: version, Hole: 2}
+		l, _ := e.lostOf(tabletID)
+		return nil, &BehindError{TabletID: tabletID, Version: version, Hole: 2, Root: l.root}
 	}
 	if t == nil {
 		return s, nil // no version brought it rows
 	}
-	if err := t.root.err(); err != nil {
-		return nil, err
+	if t.root.err() != nil {
+		return nil, &BehindError{TabletID: tabletID, Version: version, Hole: 2, Root: t.root.path}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

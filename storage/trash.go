@@ -42,7 +42,9 @@ func (e *Engine) Trash(ctx context.Context) error {
 	}
 	errs = append(errs, e.trashLeaving(), e.expirePartitions(cutoff))
 	for _, r := range e.roots {
-		errs = append(errs, e.expireTrash(r, cutoff))
+		if r.err() == nil {
+			errs = append(errs, e.expireTrash(r, cutoff))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -51,7 +51,9 @@ func (p *partition) durableLocked() int64 {
 func (e *Engine) SyncPublished(ctx context.Context) error {
 	var errs []error
 	for _, r := range e.roots {
-		errs = append(errs, ctx.Err(), r.sync())
+		if !r.left.Load() {
+			errs = append(errs, ctx.Err(), r.sync())
+		}
 	}
 	return errors.Join(errs...)
 }

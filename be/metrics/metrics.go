@@ -123,11 +123,41 @@ var (
 	flushesDesc  = prometheus.NewDesc("dorisgo_be_flushes_total", "Flushes of inline rowsets into files.", nil, nil)
 	compactDesc  = prometheus.NewDesc("dorisgo_be_compactions_total", "Compactions of files.", nil, nil)
 	compactBytes = prometheus.NewDesc("doris_be_compaction_bytes_total", "File bytes that compactions read.", nil, nil)
+	diskState    = prometheus.NewDesc("doris_be_disks_state", "1 while a storage root is in service.", []string{"path"}, nil)
+	diskTotal    = prometheus.NewDesc("doris_be_disks_total_capacity", "Size of a storage root's disk in bytes.", []string{"path"}, nil)
+	diskAvail    = prometheus.NewDesc("doris_be_disks_avail_capacity", "Free space of a storage root's disk in bytes.", []string{"path"}, nil)
+	diskBallast  = prometheus.NewDesc("dorisgo_be_disk_ballast_bytes", "Size of a storage root's ballast file, 0 while it is gone.", []string{"path"}, nil)
+	diskDrops    = prometheus.NewDesc("dorisgo_be_disk_ballast_drops_total", "Times that a ballast file was given up for lack of space.", []string{"path"}, nil)
+	diskRefused  = prometheus.NewDesc("dorisgo_be_disk_refused_total", "Writes that were refused for lack of space.", []string{"path"}, nil)
 	totalDesc    = prometheus.NewDesc("doris_be_wal_total_count", "WAL files of all tables.", nil, nil)
 )
 
 // Describe implements prometheus.Collector: the metrics depend on the tables.
 func (m *Metrics) Describe(chan<- *prometheus.Desc) {}
+
+// disks are the metrics of the storage roots.
+func (m *Metrics) disks(ch chan<- prometheus.Metric) {
+	for _, d := range m.engine.Disks() {
+		state := 0.0
+		if d.InService {
+			state = 1
+		}
+		for _, x := range []struct {
+			desc  *prometheus.Desc
+			typ   prometheus.ValueType
+			value float64
+		}{
+			{diskState, prometheus.GaugeValue, state},
+			{diskTotal, prometheus.GaugeValue, float64(d.Total)},
+			{diskAvail, prometheus.GaugeValue, float64(d.Avail)},
+			{diskBallast, prometheus.GaugeValue, float64(d.Ballast)},
+			{diskDrops, prometheus.CounterValue, float64(d.BallastDrops)},
+			{diskRefused, prometheus.CounterValue, float64(d.Refused)},
+		} {
+			ch <- prometheus.MustNewConstMetric(x.desc, x.typ, x.value, d.Path)
+		}
+	}
+}
 
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
@@ -148,6 +178,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v int, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
 	}
+	m.disks(ch)
 	s := m.engine.Stats()
 	gauge(tabletsDesc, s.Tablets)
 	gauge(rowsetsDesc, s.Files, "file")

@@ -183,7 +183,7 @@ func beConfig(c *conf.BE, roots, wals []string) be.Config {
 		Storage: storage.Options{
 			InlineLimitBytes: c.InlineLimit.Get(), FlushRowsets: c.FlushRowsets.Int(), FlushBytes: c.FlushBytes.Get(),
 			CompactMinFiles: c.CompactFiles.Int(), CompactMaxBytes: c.CompactBytes.Get(), MaxVersions: c.MaxVersions.Int(),
-			MinFreeBytes: c.FloodLeft.Get(), TrashExpire: c.TrashSeconds.Seconds(),
+			MinFreeBytes: c.FloodLeft.Get(), FullPercent: c.FloodPercent.Int(), BallastBytes: c.Ballast.Get(), TrashExpire: c.TrashSeconds.Seconds(),
 		},
 		Duck: duck.Options{
 			Dirs: roots, TempDir: spill, MemoryLimitBytes: c.QueryMemory.Bytes(mem), Threads: threads, MaxConcurrent: c.QueryNum.Int(),

@@ -82,7 +82,7 @@ type Config struct {
 	// Leaving says that a BE stops and takes no more loads; nil is never.
 	Leaving func(backendID int64) bool
 	// Beats are the newest heartbeats of BEs, empty on an FE that does not lead.
-	Beats func() map[int64]time.Time
+	Beats func() map[int64]Beat
 	// Replica is what a BE reported of a replica; nil, and ok is false, where
 	// that is not known: on an FE that does not lead.
 	Replica func(backendID, tabletID, replicaID int64) (r ReplicaReport, ok bool)

@@ -48,6 +48,13 @@ func showProcesslist(_ context.Context, s *Session, st *ddl.Show) (*result, erro
 	return r, nil
 }
 
+// Beat is the newest heartbeat of a backend.
+type Beat struct {
+	At time.Time
+	// FailedRoots are the storage roots that are out of service.
+	FailedRoots int64
+}
+
 func showBackends(_ context.Context, s *Session, _ *ddl.Show) (*result, error) {
 	if err := s.allowed(priv.Node); err != nil {
 		return nil, err
@@ -55,7 +62,7 @@ func showBackends(_ context.Context, s *Session, _ *ddl.Show) (*result, error) {
 	r := &result{columns: []string{"BackendId", "Host", "HeartbeatPort", "BePort", "HttpPort", "BrpcPort", "ArrowFlightSqlPort", "LastStartTime", "LastHeartbeat",
 		"Alive", "SystemDecommissioned", "TabletNum", "DataUsedCapacity", "TrashUsedCapacity", "AvailCapacity", "TotalCapacity", "UsedPct", "MaxDiskUsedPct",
 		"RemoteUsedCapacity", "Tag", "ErrMsg", "Version", "Status", "HeartbeatFailureCounter", "NodeRole", "CpuCores", "Memory", "LiveSince", "RunningTasks"}}
-	var beats map[int64]time.Time
+	var beats map[int64]Beat
 	if s.srv.Beats != nil {
 		beats = s.srv.Beats()
 	}
@@ -72,10 +79,14 @@ func showBackends(_ context.Context, s *Session, _ *ddl.Show) (*result, error) {
 		}
 		for _, b := range st.Backends() {
 			beat := "\\N"
-			if at, ok := beats[b.ID]; ok {
-				beat = at.Format(time.DateTime)
+			told, ok := beats[b.ID]
+			if ok {
+				beat = told.At.Format(time.DateTime)
 			}
 			err := b.ErrMsg
+			if told.FailedRoots > 0 {
+				err = strings.TrimSpace(fmt.Sprintf("%s %d storage roots are out of service", err, told.FailedRoots))
+			}
 			if b.Decommissioned {
 				err = strings.TrimSpace(err + fmt.Sprintf(" and has %d unfinished WALs", st.GroupCount(b.ID)))
 			}

@@ -50,6 +50,8 @@ type Beat struct {
 	BootEpoch                        uint64
 	DataBytes, AvailBytes, TotalByte int64
 	WALFiles, Tablets                int64
+	// FailedRoots are the storage roots that the BE goes on without.
+	FailedRoots int64
 	// Stopping: the BE takes no more loads in this life.
 	Stopping bool
 }
@@ -161,13 +163,17 @@ func (s *Server) Heartbeat(ctx context.Context, r *fepb.HeartbeatRequest) (*fepb
 		return nil, s.fail(doriserr.New(doriserr.StaleEpoch, "backend %d is not in boot epoch %d", r.BackendId, r.BootEpoch))
 	}
 	s.mu.Lock()
+	failed := s.beats[r.BackendId].FailedRoots
 	s.beats[r.BackendId] = Beat{
 		At: time.Now(), BootEpoch: r.BootEpoch, DataBytes: r.DataBytes, AvailBytes: r.AvailBytes, TotalByte: r.TotalBytes,
-		WALFiles: r.WalFiles, Tablets: r.Tablets, Stopping: r.Stopping,
+		WALFiles: r.WalFiles, Tablets: r.Tablets, FailedRoots: r.FailedRoots, Stopping: r.Stopping,
 	}
 	s.count()
 	s.mu.Unlock()
 	s.noteReplicas(be.ID, r.Replicas)
+	if r.FailedRoots > failed {
+		s.log.Error("a backend goes on without storage roots", "backend_id", be.ID, "failed_roots", r.FailedRoots)
+	}
 	if !be.Alive {
 		if _, err := s.node.Propose(ctx, &meta.SetBackendAlive{ID: be.ID, BootEpoch: be.BootEpoch, Alive: true}); err != nil {
 			return nil, s.fail(err)

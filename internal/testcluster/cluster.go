@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"dorisgo/be"
 	"dorisgo/duck"
 	"dorisgo/fe"
@@ -25,9 +27,13 @@ import (
 // Options are what a cluster is made of.
 type Options struct {
 	// Dir takes the backends' directories.
-	Dir           string
-	Frontends     int
-	Backends      int
+	Dir       string
+	Frontends int
+	Backends  int
+	// Roots is how many storage roots a backend has, 1 by default; FS is their
+	// disk, by default the real one.
+	Roots         int
+	FS            func(backend int) vfs.FS
 	Logger        *slog.Logger // nil discards
 	GroupCommit   groupcommit.Options
 	DefaultLimits exec.Limits
@@ -56,6 +62,11 @@ type Frontend struct {
 // Backend is a backend; Node is nil while it is stopped.
 type Backend struct {
 	Node *be.Node
+	// Roots are the storage roots to start with, AcceptLoss the UUIDs of those
+	// whose loss is accepted.
+	Roots      []string
+	AcceptLoss []string
+
 	dir  string
 	beat int
 	rpc  *freezer
@@ -154,8 +165,15 @@ func (c *Cluster) addFrontend(ctx context.Context) error {
 
 func (c *Cluster) addBackend(ctx context.Context) error {
 	b := &Backend{dir: filepath.Join(c.opts.Dir, "be"+strconv.Itoa(len(c.BEs))), beat: 9050 + len(c.BEs)}
-	for _, d := range []string{"storage", "wal"} {
-		if err := os.MkdirAll(filepath.Join(b.dir, d), 0o755); err != nil {
+	for i := range max(c.opts.Roots, 1) {
+		root := "storage"
+		if i > 0 {
+			root += strconv.Itoa(i + 1)
+		}
+		b.Roots = append(b.Roots, filepath.Join(b.dir, root))
+	}
+	for _, d := range append([]string{filepath.Join(b.dir, "wal")}, b.Roots...) {
+		if err := os.MkdirAll(d, 0o755); err != nil {
 			return err
 		}
 	}
@@ -172,12 +190,16 @@ func (c *Cluster) StartBackend(ctx context.Context, i int) (err error) {
 	}
 	rpc, port := c.pipe()
 	b.rpc = &freezer{Listener: rpc}
+	var fs vfs.FS
+	if c.opts.FS != nil {
+		fs = c.opts.FS(i)
+	}
 	b.Node, err = be.Start(ctx, be.Config{
-		Roots: []string{filepath.Join(b.dir, "storage")}, WALDirs: []string{filepath.Join(b.dir, "wal")}, Host: host, HeartbeatPort: b.beat,
+		FS: fs, AcceptLoss: b.AcceptLoss, Roots: b.Roots, WALDirs: []string{filepath.Join(b.dir, "wal")}, Host: host, HeartbeatPort: b.beat,
 		RPC: b.rpc, RPCPort: port, Leader: peer.NewLeader(c.pool, fes), Pool: c.pool, Token: "token", Version: "test",
 		Logger: c.opts.Logger.With("node", "be"+strconv.Itoa(i)), Groups: c.opts.GroupCommit, Heartbeat: heartbeat,
 		Storage: storage.Options{MinFreeBytes: -1},
-		Duck:    duck.Options{Dirs: []string{filepath.Join(b.dir, "storage")}, TempDir: filepath.Join(b.dir, "tmp"), MemoryLimitBytes: 256 << 20, Threads: 1},
+		Duck:    duck.Options{Dirs: b.Roots, TempDir: filepath.Join(b.dir, "tmp"), MemoryLimitBytes: 256 << 20, Threads: 1},
 	})
 	if err != nil {
 		return fmt.Errorf("backend %d: %w", i, err)

@@ -43,6 +43,16 @@ func (c *Cluster) replicaRows(t *testing.T, part *meta.Partition, tablet *meta.T
 	return out
 }
 
+// published is the version through which a running backend can read a partition.
+func (c *Cluster) published(partition, backend int64) (version int64, ok bool) {
+	for _, b := range c.BEs {
+		if b.Node != nil && b.Node.ID == backend {
+			return b.Node.Engine.PublishedVersion(partition), true
+		}
+	}
+	return 0, false
+}
+
 // whole waits until every tablet of a table has n replicas, all of them with
 // every version.
 func (c *Cluster) whole(t *testing.T, name string, n int) {
@@ -62,6 +72,9 @@ func (c *Cluster) whole(t *testing.T, name string, n int) {
 						why = fmt.Sprintf("tablet %d has the replicas %v", tablet.ID, tablet.Replicas)
 					}
 					for _, r := range tablet.Replicas {
+						if have, ok := c.published(part.ID, r.BackendID); ok && have < v.Visible {
+							why = fmt.Sprintf("backend %d has published version %d of %d", r.BackendID, have, v.Visible)
+						}
 						if m := s.FirstMissing(part.ID, tablet.ID, r.BackendID); m != 0 || r.Cloning {
 							why = fmt.Sprintf("tablet %d: %+v lacks version %d", tablet.ID, r, m)
 						}
