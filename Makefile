@@ -72,3 +72,9 @@ crash: compiler
 ## chaos: one FE and three BEs in containers, killed, stopped, paused and cut off under load (docs/chaos.md).
 chaos: build
 	cd cluster-test && GOFLAGS=-trimpath go test -count=1 -timeout 10m -v ./...
+
+.PHONY: model
+## model: half an hour of random replication in one process against a model of it.
+## REPLICATEST_FOR and REPLICATEST_SEED change the time and the seed.
+model: compiler
+	REPLICATEST_FOR=$${REPLICATEST_FOR:-30m} go test -count 1 -timeout 0 -v -run TestReplication ./internal/replicatest

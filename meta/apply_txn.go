@@ -178,7 +178,7 @@ func (s *State) tick(c *Tick) (Result, error) {
 			s.book.EndOwner(b.ID, b.BootEpoch+1, txn.ReasonDown, c.WallMs)
 		}
 	}
-	s.book.TrimLagging(&s.limits, func(id int64) bool { return s.backends[id] != nil && s.backends[id].Alive }, s.tabletsOn)
+	s.book.TrimLagging(&s.limits, func(id int64) bool { return s.backends[id] != nil && s.backends[id].Alive }, s.tabletsOn, placement{s})
 	if len(s.recycled) > 0 && s.sweepRecycled(c.WallMs) {
 		s.catalogIndex = s.index
 	}

@@ -126,7 +126,8 @@ func (o *Order) Events(s *meta.State, bootEpoch uint64, reply *bepb.PublishReply
 		events = append(events, e)
 	}
 	for _, h := range reply.Holes {
-		if m := s.FirstMissing(h.PartitionId, h.TabletId, o.BackendID); m == 0 || m > h.Version {
+		// A first one that is earlier may be closed by what is reported below.
+		if s.FirstMissing(h.PartitionId, h.TabletId, o.BackendID) != h.Version {
 			add(&meta.ReportReplica{Event: meta.ReplicaMissing, TabletID: h.TabletId, ReplicaID: h.ReplicaId, Version: h.Version})
 		}
 	}

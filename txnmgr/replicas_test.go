@@ -9,6 +9,7 @@ import (
 
 	"dorisgo/meta"
 	"dorisgo/meta/txn"
+	"dorisgo/rpc/bepb"
 )
 
 // state of a replica in the log.
@@ -76,6 +77,38 @@ func TestLateWriteIsReported(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestALaterHoleIsReportedFirst: a late write closes the hole that the log knows
+// of, and uncovers one that it does not know of. At no moment the replica counts
+// as whole.
+func TestALaterHoleIsReportedFirst(t *testing.T) {
+	c := newCluster(t, 3)
+	be := c.ids()
+	part := c.table("t1").Partitions[0]
+	late := without(c.begin("t1"), be[0])
+	c.do(late)
+	c.do(c.begin("t1"))
+	var o Order
+	var events []*meta.ReportReplica
+	c.View(func(s *meta.State) {
+		o = NewOrder(s, be[0], 1)
+		o.Collect(s, part.ID, map[int64]int64{})
+		reply := &bepb.PublishReply{Holes: []*bepb.TabletHole{{PartitionId: part.ID, TabletId: part.Tablets[0].ID, Version: 3}}}
+		for _, v := range o.Request.Versions {
+			reply.DoneTxnIds = append(reply.DoneTxnIds, v.TxnId)
+		}
+		events = o.Events(s, 1, reply)
+	})
+	if len(events) != 2 {
+		t.Fatalf("%d events", len(events))
+	}
+	for i, want := range []int64{2, 3} {
+		c.do(events[i])
+		if v := c.missing("t1", be[0]); v != want {
+			t.Errorf("after event %d, version %d is missing", i, v)
+		}
+	}
 }
 
 // TestBehindTheLog: a BE that was away for longer than the log is kept is told

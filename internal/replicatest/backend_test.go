@@ -40,12 +40,16 @@ type backend struct {
 	readers []*reader
 	// damaged are tablets whose data were changed on purpose.
 	damaged map[int64]bool
+	// acked are the rowsets that it said it stored, with the replica they were for.
+	acked map[[16]byte]int64
+	// away counts the steps until it may come back.
+	away int
 	// chunk is called before each chunk of a clone that this backend fetches.
 	chunk func(last bool) error
 }
 
 func (c *cluster) newBackend(n int) *backend {
-	b := &backend{c: c, n: n, through: map[int64]int64{}, damaged: map[int64]bool{}}
+	b := &backend{c: c, n: n, through: map[int64]int64{}, damaged: map[int64]bool{}, acked: map[[16]byte]int64{}}
 	for i := range 1 + n%2 {
 		b.roots = append(b.roots, storage.Root{Path: fmt.Sprintf("/r%d", i)})
 	}
@@ -150,8 +154,7 @@ func (b *backend) fetch(ctx context.Context, source int64, r *bepb.FetchTabletRe
 	if err := src.srv.FetchTablet(r, out); err != nil {
 		return nil, err
 	}
-	b.c.spoilPlan(out.chunks)
-	return &fetchClient{b: b, chunks: out.chunks}, nil
+	return &fetchClient{b: b, chunks: b.c.spoilPlan(out.chunks)}, nil
 }
 
 type fetchServer struct {

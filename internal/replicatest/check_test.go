@@ -248,6 +248,9 @@ func (c *cluster) checkVisible(why string) {
 
 // checkCommit demands the same of a version that was committed.
 func (c *cluster) checkCommit(pc *txn.PartitionCommit) {
+	if c.fault == doneFirst {
+		return
+	}
 	for i := range pc.Tablets {
 		c.majority(pc.PartitionID, pc.Tablets[i].TabletID, pc.Version, "COMMITTED")
 	}
@@ -271,9 +274,38 @@ func (c *cluster) majority(partition, tablet, version int64, what string) {
 	}
 }
 
+// checkHole demands that a replica has no hole at a version of which it stored all,
+// as long as the version can be published.
+func (c *cluster) checkHole(b *backend, tablet int64) {
+	for _, p := range c.places(b) {
+		i := slices.IndexFunc(b.e.Replicas(), func(r replicaInfo) bool { return r.TabletID == p.tablet && r.ReplicaID == p.ID })
+		if p.tablet != tablet || p.Cloning || b.damaged[tablet] || i < 0 {
+			continue
+		}
+		hole := b.e.Replicas()[i].Hole
+		if hole <= c.st.LogBase(p.partition) || hole > c.model.last(p.partition) {
+			continue
+		}
+		w := c.model.at(p.partition, hole).tablets[tablet]
+		if w == nil {
+			continue
+		}
+		all := true
+		for part := range w.parts {
+			all = all && b.acked[rowset.ID(w.id).Part(part)] == p.ID
+		}
+		if all {
+			c.fail("backend %d stored all of version %d of tablet %d and has a hole there", b.id, hole, tablet)
+		}
+	}
+}
+
 // checkBelief demands that replicas of which the log knows nothing to be missing
 // have everything that is committed.
 func (c *cluster) checkBelief(b *backend) {
+	if c.fault == doneFirst {
+		return
+	}
 	for _, p := range c.places(b) {
 		if !p.Cloning && c.st.FirstMissing(p.partition, p.tablet, b.id) == 0 && !c.holds(b, p, c.model.last(p.partition)) {
 			c.fail("the log takes tablet %d on backend %d for whole, which lacks something through version %d", p.tablet, b.id, c.model.last(p.partition))

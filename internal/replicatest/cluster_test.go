@@ -70,7 +70,7 @@ func pick[T any](c *cluster, list []T) T { return list[c.rng.IntN(len(list))] }
 const (
 	backends      = 5
 	replication   = 3
-	publishLogMax = 6
+	publishLogMax = 3
 	keepEntries   = 40
 )
 

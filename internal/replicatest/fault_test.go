@@ -1,48 +1,71 @@
 package replicatest
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"dorisgo/meta/txn"
 	"dorisgo/rpc/bepb"
 )
 
-// faults are put in on purpose; each must be noticed.
-var faults = []string{
-	"skip missing", "done before holes", "no majority", "lose a rowset", "publish another version", "clone keeps too much",
-	"clone skips the last rowset", "forget FromClone", "unlink under a reader", "abort what is visible", "drop what a hole waits for",
-	"incomplete jump", "durable too early",
+// The faults.
+const (
+	skipMissing   = "skip the report of a hole"
+	doneFirst     = "report the publish before its holes"
+	noMajority    = "commit without a majority"
+	loseRowset    = "lose a rowset"
+	otherVersion  = "publish as another version"
+	keepTooMuch   = "a clone keeps a version too many"
+	skipLast      = "a clone skips the last rowset"
+	forgetClone   = "forget FromClone"
+	unlinkRead    = "unlink under a reader"
+	abortVisible  = "abort what is visible"
+	dropWaiting   = "drop what a hole waits for"
+	shortJump     = "a jump that names not all replicas"
+	earlyDurable  = "report durable too early"
+	believeCommit = "count a late write that never came"
+)
+
+// faults are put in on purpose; each must be noticed. The seed is one that did so
+// lately: others are tried after it.
+var faults = []struct {
+	name string
+	seed uint64
+}{
+	{skipMissing, 7}, {doneFirst, 2}, {noMajority, 1}, {loseRowset, 2}, {otherVersion, 1}, {keepTooMuch, 1}, {skipLast, 1}, {forgetClone, 1},
+	{unlinkRead, 14}, {abortVisible, 1}, {dropWaiting, 29}, {shortJump, 26}, {earlyDurable, 38}, {believeCommit, 1},
 }
 
 // fromClone is the mark of a replica that is to be cloned.
-func (c *cluster) fromClone(cloning bool) bool { return cloning && c.fault != "forget FromClone" }
+func (c *cluster) fromClone(cloning bool) bool { return cloning && c.fault != forgetClone }
 
 // loses has a backend say that it stored what it did not.
 func (c *cluster) loses(b *backend, r *bepb.WriteRowsetsRequest) bool {
-	if c.fault != "lose a rowset" || c.rng.IntN(30) > 0 {
-		return false
+	switch c.fault {
+	case loseRowset:
+		return c.rng.IntN(30) == 0
+	case doneFirst: // what this is about: a hole that nobody knows of before the publish
+		return int(r.TxnId)%backends == b.n
 	}
-	c.note("backend %d: loses what transaction %d wrote", b.id, r.TxnId)
-	return true
+	return false
 }
 
 // spoilOrder changes a publish order.
 func (c *cluster) spoilOrder(r *bepb.PublishRequest) {
 	switch c.fault {
-	case "publish another version":
+	case otherVersion:
 		for i := 1; i < len(r.Versions); i++ {
 			a, b := r.Versions[i-1], r.Versions[i]
 			if a.PartitionId == b.PartitionId && c.rng.IntN(10) == 0 {
 				a.TxnId, b.TxnId, a.Tablets, b.Tablets = b.TxnId, a.TxnId, b.Tablets, a.Tablets
 			}
 		}
-	case "incomplete jump":
+	case shortJump:
 		for _, b := range r.Bases {
 			c.shorten(b)
 		}
-	case "forget FromClone":
+	case forgetClone:
 		for _, v := range r.Versions {
 			for _, t := range v.Tablets {
 				t.FromClone = false
@@ -70,28 +93,26 @@ func (c *cluster) shorten(b *bepb.PartitionBase) {
 // spoilClone changes the order of a clone.
 func (c *cluster) spoilClone(r *bepb.CloneTabletRequest) {
 	switch c.fault {
-	case "incomplete jump":
+	case shortJump:
 		c.shorten(r.Base)
-	case "forget FromClone":
+	case forgetClone:
 		r.Replica.FromClone = false
 		forget(r.Base.Replicas)
 	}
 }
 
-// spoilPlan changes what the source of a clone sends.
-func (c *cluster) spoilPlan(chunks []*bepb.FetchTabletChunk) {
+// spoilPlan changes what the source of a clone sends: a plan, and each rowset in a
+// chunk of its own.
+func (c *cluster) spoilPlan(chunks []*bepb.FetchTabletChunk) []*bepb.FetchTabletChunk {
 	plan := chunks[0].Plan
-	switch c.fault {
-	case "clone keeps too much":
+	switch {
+	case c.fault == keepTooMuch:
 		plan.Keep++
-	case "clone skips the last rowset":
-		if n := len(plan.Rowsets); n > 0 {
-			plan.Rowsets = plan.Rowsets[:n-1]
-			for i := len(chunks) - 1; i > 0; i-- {
-				chunks[i].Data = nil // the chunks of a rowset are not told apart
-			}
-		}
+	case c.fault == skipLast && len(plan.Rowsets) > 0:
+		plan.Rowsets = plan.Rowsets[:len(plan.Rowsets)-1]
+		return chunks[:len(chunks)-1]
 	}
+	return chunks
 }
 
 // spoilPending aborts what must stay.
@@ -99,7 +120,7 @@ func (c *cluster) spoilPending(b *backend) {
 	for _, id := range b.e.PendingTxns() {
 		t := c.st.Txn(id)
 		visible := t != nil && t.State == txn.Visible
-		if c.fault == "abort what is visible" && visible || c.fault == "drop what a hole waits for" && visible && b.waitsFor(t) {
+		if c.fault == abortVisible && visible || c.fault == dropWaiting && visible && b.waitsFor(t) {
 			c.must(b.e.Abort(c.ctx, id), "abort")
 		}
 	}
@@ -117,7 +138,7 @@ func (b *backend) waitsFor(t *txn.Txn) bool {
 
 // unlink removes a file that is being read.
 func (c *cluster) unlink(b *backend) {
-	if c.fault != "unlink under a reader" {
+	if c.fault != unlinkRead {
 		return
 	}
 	for _, r := range b.readers {
@@ -129,14 +150,16 @@ func (c *cluster) unlink(b *backend) {
 
 // TestFaults puts each fault in, in one run after the other, until it is noticed.
 func TestFaults(t *testing.T) {
-	const most = 60
+	const most = 100
 	for _, fault := range faults {
-		t.Run(fault, func(t *testing.T) {
-			for seed := range uint64(most) {
-				if err := run(t.Context(), seed+1, fault, nil); err != nil {
-					t.Logf("seed %d: %s", seed+1, first(err))
+		t.Run(fault.name, func(t *testing.T) {
+			seed := fault.seed
+			for range most {
+				if err := run(t.Context(), seed, fault.name, nil); err != nil {
+					t.Logf("seed %d: %s", seed, first(err))
 					return
 				}
+				seed++
 			}
 			t.Errorf("nothing noticed it in %d runs", most)
 		})
@@ -144,9 +167,6 @@ func TestFaults(t *testing.T) {
 }
 
 func first(err error) string {
-	text := fmt.Sprint(err)
-	if i := slices.Index([]byte(text), '\n'); i >= 0 {
-		return text[:i]
-	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
 	return text
 }

@@ -31,11 +31,25 @@ func (c *cluster) stop(b *backend) {
 // start brings one of those back that are away.
 func (c *cluster) start() {
 	for _, b := range c.bes {
-		if b.down {
+		if b.down && b.away == 0 {
 			b.register()
 			return
 		}
 	}
+}
+
+// leave takes a backend away for long enough to fall behind the log.
+func (c *cluster) leave(b *backend) {
+	if slices.ContainsFunc(c.bes, func(o *backend) bool { return o.away > 0 }) {
+		return
+	}
+	if !b.down {
+		b.crash(nil, unchanged)
+	}
+	b.away = 100 + c.rng.IntN(100)
+	c.do(&meta.SetBackendAlive{ID: b.id, BootEpoch: b.boot})
+	c.count("backend away for long")
+	c.note("backend %d: leaves", b.id)
 }
 
 // spare reports whether a tablet has another replica that counts and has all that
@@ -58,6 +72,9 @@ func (c *cluster) spare(b *backend, partition, tablet int64) bool {
 // lose takes one of a backend's storage roots away, and the operator accepts it.
 func (c *cluster) lose() {
 	b := pick(c, c.bes)
+	if b.away > 0 {
+		return
+	}
 	for _, p := range c.places(b) {
 		if !c.spare(b, p.partition, p.tablet) {
 			return
@@ -78,7 +95,10 @@ func (c *cluster) lose() {
 	c.note("backend %d: root %d is lost", b.id, i)
 }
 
-// forgetWrites has coordinators know that a backend lost what they wrote.
+// forgetWrites has coordinators know that a backend lost what they wrote. The log
+// cannot tell: a commit names backends and not replicas, so that a replica which
+// was replaced between a write and its first commit counts as if it had the
+// rowset. Without this the checks find that.
 func (c *cluster) forgetWrites(b *backend) {
 	for _, l := range c.loads {
 		l.failed[b.id] = true

@@ -53,7 +53,7 @@ func (c *cluster) begin() {
 		c.write(l, part.ID, chosen)
 	}
 	c.count("load")
-	if t := c.st.Txn(l.id); l.short() && t != nil && t.State == txn.Prepare && c.fault != "no majority" {
+	if t := c.st.Txn(l.id); l.short() && t != nil && t.State == txn.Prepare && c.fault != noMajority {
 		c.abort(l) // as a coordinator does that has no majority
 	}
 }
@@ -117,8 +117,8 @@ func (c *cluster) send(l *load, b *backend, r *bepb.WriteRowsetsRequest) {
 		l.failed[b.id] = true
 		c.count("write that never came")
 		return
-	case c.one(14):
-		l.failed[b.id] = true
+	case c.one(14), c.fault == dropWaiting && c.one(5):
+		l.failed[b.id] = c.fault != believeCommit
 		c.late = append(c.late, &lateWrite{b, r})
 		return
 	}
@@ -132,6 +132,7 @@ func (c *cluster) send(l *load, b *backend, r *bepb.WriteRowsetsRequest) {
 func (b *backend) deliver(r *bepb.WriteRowsetsRequest, again bool) (ok bool) {
 	c := b.c
 	if c.loses(b, r) {
+		c.note("backend %d: loses what transaction %d wrote", b.id, r.TxnId)
 		return true
 	}
 	done := b.cut(func() {
@@ -146,6 +147,14 @@ func (b *backend) deliver(r *bepb.WriteRowsetsRequest, again bool) (ok bool) {
 		ok = err == nil
 		c.note("backend %d: transaction %d writes %v: %v", b.id, r.TxnId, r.Replicas, err)
 	})
+	if ok && done {
+		for i, rs := range r.Rowsets {
+			b.acked[[16]byte(rs.Id)] = r.Replicas[i].ReplicaId
+		}
+		for _, x := range r.Replicas {
+			c.checkHole(b, x.TabletId)
+		}
+	}
 	return ok && done
 }
 
@@ -252,7 +261,7 @@ func (c *cluster) named(l *load) []txn.PartitionCommit {
 		w := l.tablets[id]
 		tc := txn.TabletCommit{TabletID: id, RowsetID: w.id, Parts: w.parts, Rows: int64(len(w.rows))}
 		for _, r := range l.planned[id] {
-			if !l.failed[r.BackendID] || c.fault == "no majority" {
+			if !l.failed[r.BackendID] || c.fault == noMajority {
 				tc.Backends = append(tc.Backends, r.BackendID)
 			}
 		}

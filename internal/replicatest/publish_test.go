@@ -73,7 +73,7 @@ func (c *cluster) publish(b *backend) bool {
 func (c *cluster) answer(b *backend, o *txnmgr.Order, reply *bepb.PublishReply) bool {
 	holes := func() bool {
 		for _, e := range o.Events(c.st, b.boot, reply) {
-			if c.fault == "skip missing" && e.Event == meta.ReplicaMissing {
+			if c.fault == skipMissing && e.Event == meta.ReplicaMissing {
 				continue
 			}
 			if c.one(50) {
@@ -92,7 +92,7 @@ func (c *cluster) answer(b *backend, o *txnmgr.Order, reply *bepb.PublishReply) 
 		}
 		return true
 	}
-	if c.fault == "done before holes" {
+	if c.fault == doneFirst {
 		return done() && holes()
 	}
 	return holes() && done()

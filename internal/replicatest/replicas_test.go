@@ -26,7 +26,7 @@ func (c *cluster) beat(b *backend) {
 	r := &meta.ReportDurable{BackendID: b.id, BootEpoch: b.boot}
 	for _, p := range b.e.Partitions() {
 		v := p.Durable
-		if c.fault == "durable too early" {
+		if c.fault == earlyDurable {
 			v = p.Published
 		}
 		r.Versions = append(r.Versions, meta.DurableVersion{PartitionID: p.PartitionID, Version: v})
@@ -39,7 +39,7 @@ func (c *cluster) beat(b *backend) {
 		})
 	}
 	for _, e := range txnmgr.BeatEvents(c.st, be, states) {
-		if c.fault == "skip missing" && e.Event == meta.ReplicaMissing {
+		if c.fault == skipMissing && e.Event == meta.ReplicaMissing {
 			continue
 		}
 		c.report(e)

@@ -58,6 +58,7 @@ var steps = []struct {
 	{4, func(c *cluster) { c.removeGone(pick(c, c.bes)) }},
 	{3, func(c *cluster) { c.stop(pick(c, c.bes)) }},
 	{20, (*cluster).start},
+	{1, func(c *cluster) { c.leave(pick(c, c.bes)) }},
 	{1, (*cluster).lose},
 	{1, (*cluster).damage},
 	{1, (*cluster).lead},
@@ -92,7 +93,13 @@ func run(ctx context.Context, seed uint64, fault string, counts map[string]int) 
 	for _, s := range steps {
 		total += s.weight
 	}
+	if c.one(3) {
+		c.leave(pick(c, c.bes))
+	}
 	for range length {
+		for _, b := range c.bes {
+			b.away = max(b.away-1, 0)
+		}
 		n := c.rng.IntN(total)
 		for _, s := range steps {
 			if n -= s.weight; n < 0 {
@@ -126,7 +133,7 @@ func (c *cluster) end() {
 func (c *cluster) come() {
 	for range 40 {
 		for _, b := range c.bes {
-			if b.down {
+			if b.away = 0; b.down {
 				b.register()
 			}
 		}
@@ -231,7 +238,10 @@ func (c *cluster) describe(ids []int64) string {
 
 // TestReplication runs seeds for a few seconds, or for REPLICATEST_FOR.
 func TestReplication(t *testing.T) {
-	limit := 7 * time.Second
+	limit := 5 * time.Second
+	if testing.Short() {
+		limit = 2 * time.Second
+	}
 	if s := os.Getenv("REPLICATEST_FOR"); s != "" {
 		d, err := time.ParseDuration(s)
 		if err != nil {

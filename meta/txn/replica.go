@@ -125,15 +125,23 @@ func (b *Book) DropReplica(partitionID, tabletID, backendID int64, last bool, wa
 
 // TrimLagging keeps the publish logs bounded: holders that hold up one that is
 // longer than its limit need a clone from then on, those that are not alive at
-// once, the others when it has grown four times as long (rule 2). tablets are
-// those of a partition with a replica on a backend.
-func (b *Book) TrimLagging(lim *Limits, alive func(backend int64) bool, tablets func(partition, backend int64) []int64) {
+// once, the others when it has grown four times as long (rule 2). But a holder
+// that has the last whole replica of a tablet needs the log, however long it is:
+// there is nobody to clone from. tablets are those of a partition with a replica
+// on a backend.
+func (b *Book) TrimLagging(lim *Limits, alive func(backend int64) bool, tablets func(partition, backend int64) []int64, place Placement) {
 	for id, p := range b.parts {
 		n := len(p.log)
 		if n <= lim.PublishLogMax {
 			continue
 		}
-		lags := func(h int64) bool { return !alive(h) || n > 4*lim.PublishLogMax && p.durable[h] < p.visible }
+		slow := func(h int64) bool { return !alive(h) || n > 4*lim.PublishLogMax && p.durable[h] < p.visible }
+		lags := func(h int64) bool {
+			return slow(h) && !slices.ContainsFunc(tablets(id, h), func(t int64) bool {
+				holders, _ := place.Holders(id, t)
+				return p.lastWhole(t, h, holders, slow)
+			})
+		}
 		through := p.keeps(func(h int64) bool { return !lags(h) })
 		for _, h := range p.holders {
 			d := max(p.durable[h], FirstVersion)
@@ -146,4 +154,15 @@ func (b *Book) TrimLagging(lim *Limits, alive func(backend int64) bool, tablets 
 		}
 		b.trimTo(p, through)
 	}
+}
+
+// lastWhole reports whether a holder's replica of a tablet lacks nothing of what it
+// published durably, while none whose holder keeps up is whole.
+func (p *partition) lastWhole(tablet, backend int64, holders []int64, slow func(backend int64) bool) bool {
+	if !slices.Contains(holders, backend) || !p.gapFreeThrough(replica{tablet, backend}, max(p.durable[backend], FirstVersion)) {
+		return false
+	}
+	return !slices.ContainsFunc(holders, func(h int64) bool {
+		return !slow(h) && p.gapFreeThrough(replica{tablet, h}, p.visible)
+	})
 }
