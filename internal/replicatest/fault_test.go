@@ -152,6 +152,9 @@ func (c *cluster) unlink(b *backend) {
 func TestFaults(t *testing.T) {
 	const most = 100
 	for _, fault := range faults {
+		if testing.Short() && fault.seed > 1 {
+			continue // those that show in the first run are enough for the race detector
+		}
 		t.Run(fault.name, func(t *testing.T) {
 			seed := fault.seed
 			for range most {
