@@ -2,6 +2,8 @@ package be
 
 import (
 	"context"
+	"errors"
+	"io"
 	"iter"
 
 	"dorisgo/block"
@@ -31,6 +33,49 @@ func (p parquet) WriteParquet(ctx context.Context, path string, spec *storage.Fi
 	}
 	info, err := p.db.WriteParquet(ctx, path, cols, decoded(types, spec.Chunks), spec.SortKey)
 	return storage.FileInfo{Rows: info.Rows, Bytes: info.Bytes}, err
+}
+
+// SumRows implements storage.Codec.
+func (p parquet) SumRows(ctx context.Context, spec *storage.FileSpec) (sum uint64, rows int64, err error) {
+	in := duck.TableInput{Name: "t"}
+	types := make([]value.Type, len(spec.Columns))
+	ids := make([]int32, len(spec.Columns))
+	for i, c := range spec.Columns {
+		in.Columns = append(in.Columns, duck.ColumnDesc{UniqueID: c.UniqueID, Name: c.Name, Type: c.Type, Nullable: c.Nullable})
+		types[i], ids[i] = c.Type, c.UniqueID
+	}
+	add := func(b *block.Block) {
+		sum += b.SumRows(ids)
+		rows += int64(b.Rows())
+	}
+	if spec.Chunks != nil {
+		for b, err := range decoded(types, spec.Chunks) {
+			if err != nil {
+				return 0, 0, err
+			}
+			add(b)
+		}
+	}
+	if len(spec.Files) == 0 {
+		return sum, rows, nil
+	}
+	for _, f := range spec.Files {
+		in.Files = append(in.Files, duck.File{Path: f.Path})
+	}
+	r, err := p.db.Query(ctx, &duck.Query{SQL: "SELECT * FROM t", Tables: []duck.TableInput{in}, Types: types})
+	if err != nil {
+		return 0, 0, err
+	}
+	for {
+		b, err := r.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return sum, rows, r.Close()
+		}
+		if err != nil {
+			return 0, 0, errors.Join(err, r.Close())
+		}
+		add(b)
+	}
 }
 
 // decoded turns encoded chunks into blocks, several chunks into one.

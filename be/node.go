@@ -197,6 +197,7 @@ func (n *Node) openLoadEngine() (*duck.DB, error) {
 func (n *Node) open(ctx context.Context) (err error) {
 	so := n.cfg.Storage
 	so.FS = n.cfg.FS
+	so.TimeSeries = newPolicies(n.Catalog).of
 	if so.Codec == nil {
 		so.Codec = parquet{n.flushes}
 	}

@@ -66,6 +66,8 @@ type FE struct {
 	HighWatermark    Int  `key:"storage_high_watermark_usage_percent" default:"85" range:"1..100" mutable:"true" doc:"share of a backend's disks above which it gets no further replicas, in percent"`
 	DisableScheduler Bool `key:"disable_tablet_scheduler" default:"false" mutable:"true" doc:"neither repair nor move replicas"`
 	DisableBalance   Bool `key:"disable_balance" default:"false" mutable:"true" doc:"do not move replicas to even out the backends"`
+	CheckStart       Int  `key:"consistency_check_start_time" default:"23" range:"0..23" mutable:"true" doc:"hour of the day, by the frontend's clock, from which the replicas of tablets are compared with each other"`
+	CheckEnd         Int  `key:"consistency_check_end_time" default:"4" range:"0..23" mutable:"true" doc:"hour of the day until which replicas are compared; the same as the start is never"`
 	PublishLog       Int  `key:"publish_log_max_versions_per_partition" default:"10000" range:"100..10000000" mutable:"true" doc:"versions of a partition that are kept for a backend that is away; when it comes back after more of them its replicas are copied from others"`
 
 	_ struct{} `section:"Logs"`

@@ -23,6 +23,8 @@ var (
 	cloneBytesDesc  = prometheus.NewDesc("dorisgo_fe_clone_bytes_total", "Bytes that clones fetched.", nil, nil)
 	replicasDesc    = prometheus.NewDesc("dorisgo_fe_replica_changes_total", "Replicas that were added and dropped.", []string{"change"}, nil)
 	againDesc       = prometheus.NewDesc("dorisgo_fe_queries_planned_again_total", "Plans of queries that were made because a replica could not be read.", nil, nil)
+	comparedDesc    = prometheus.NewDesc("dorisgo_fe_consistency_checks_total", "Tablets whose replicas were compared, by result.", []string{"result"}, nil)
+	distrustedDesc  = prometheus.NewDesc("dorisgo_fe_distrusted_replicas_total", "Replicas taken out of service because most others have other rows.", nil, nil)
 	undecidedDesc   = prometheus.NewDesc("dorisgo_fe_undecided_txns", "Transactions that are not decided.", nil, nil)
 )
 
@@ -70,6 +72,10 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	counter(cloneBytesDesc, s.Bytes)
 	counter(replicasDesc, s.Added, "added")
 	counter(replicasDesc, s.Dropped, "dropped")
+	k := c.n.checker.Stats()
+	counter(comparedDesc, k.Tablets-k.Differ, "equal")
+	counter(comparedDesc, k.Differ, "different")
+	counter(distrustedDesc, k.Distrusted)
 	ch <- prometheus.MustNewConstMetric(againDesc, prometheus.CounterValue, float64(c.n.Exec.PlannedAgain()))
 	c.n.Raft.View(func(st *meta.State) {
 		for _, b := range st.Backends() {

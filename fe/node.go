@@ -54,6 +54,9 @@ type Config struct {
 	ClusterConfig map[string]string
 	// Scheduler gives the bounds of repairs; nil means the defaults.
 	Scheduler func() tabletsched.Limits
+	// CheckHours are the hours of the day from which and until which replicas are
+	// compared; nil is never.
+	CheckHours func() (start, end int)
 	// LookEvery is the pause between looks at the replicas, 1 s by default.
 	LookEvery time.Duration
 	// Heartbeat is the pause between looks at heartbeats, DeadAfter the
@@ -75,6 +78,7 @@ type Node struct {
 	txns    *txnmgr.Manager
 	sched   *tabletsched.Scheduler
 	steps   steps
+	checker *tabletsched.Checker
 	rpc     *ferpc.Server
 	grpc    *grpc.Server
 	http    *http.Server
@@ -126,6 +130,11 @@ func (n *Node) wire() {
 	n.steps = newSteps()
 	n.txns = txnmgr.New(txnmgr.Config{Node: n.Raft, Orders: n.Backends, Logger: n.log, Observe: n.steps.observe})
 	n.rpc = ferpc.New(n.Raft, n.txns, n.log)
+	hours := cfg.CheckHours
+	if hours == nil {
+		hours = func() (start, end int) { return 0, 0 }
+	}
+	n.checker = tabletsched.NewChecker(tabletsched.CheckConfig{Node: n.Raft, Orders: n.Backends, Logger: n.log, Hours: hours})
 	n.sched = tabletsched.New(tabletsched.Config{Node: n.Raft, Orders: n.Backends, Logger: n.log, Limits: cfg.Scheduler, Usage: n.usage, Every: cfg.LookEvery})
 	n.grpc = peer.NewServer(cfg.Token)
 	fepb.RegisterFrontendServer(n.grpc, n.rpc)
@@ -133,10 +142,32 @@ func (n *Node) wire() {
 	n.Exec = exec.New(exec.Config{
 		Node: n.Raft, Changer: n.changer, Backends: n.Backends, Groups: n.groups, Settings: cfg.Settings, Audit: cfg.Audit, Logger: n.log,
 		Limits: cfg.Limits, Self: exec.Self{ID: n.Raft.ID(), Host: cfg.Host, Version: cfg.Version},
-		Beats: n.newestBeats, Leaving: n.rpc.Leaving, Replica: n.replica,
+		Beats: n.newestBeats, Checks: checks{n}, Leaving: n.rpc.Leaving, Replica: n.replica,
 	})
 	n.MySQL = mysql.New(n.Exec, cfg.Protocol)
 	n.Exec.Processes = n.MySQL
+}
+
+// checks gives statements the comparison of replicas.
+type checks struct{ n *Node }
+
+// Start implements exec.Checks.
+func (c checks) Start(tablets []int64) {
+	c.n.wg.Go(func() {
+		for _, id := range tablets {
+			if done, err := c.n.checker.Check(c.n.ctx, id); err != nil {
+				c.n.log.Warn("the replicas of a tablet could not be compared", "tablet_id", id, "err", err)
+			} else {
+				c.n.log.Info("the replicas of a tablet were compared", "tablet_id", id, "version", done.Version, "differ", done.Differ)
+			}
+		}
+	})
+}
+
+// Last implements exec.Checks.
+func (c checks) Last(tabletID int64) (at time.Time, version int64, ok bool) {
+	l, ok := c.n.checker.Last(tabletID)
+	return l.At, l.Version, ok
 }
 
 func (n *Node) newestBeats() map[int64]exec.Beat {
@@ -176,6 +207,7 @@ func (n *Node) duties() {
 			wg.Go(func() { n.txns.Lead(term.Ctx, term.Term) })
 			wg.Go(func() { n.watchBackends(term.Ctx) })
 			wg.Go(func() { n.sched.Lead(term.Ctx, term.Term) })
+			wg.Go(func() { n.checker.Lead(term.Ctx, term.Term) })
 			wg.Go(func() { n.shareConfig(term.Ctx) })
 			wg.Wait()
 		}

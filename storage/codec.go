@@ -18,13 +18,16 @@ type (
 	ColumnDesc = rowset.ColumnDesc
 )
 
-// Codec writes rows into Parquet files and merges such files.
+// Codec writes rows into Parquet files, merges such files and reads them.
 type Codec interface {
 	// WriteParquet creates the file at path, which does not exist, and returns
 	// when all of it is written and closed. The engine makes the file durable
 	// and gives it its final name afterwards; it removes the file after an
 	// error. Calls may run at the same time.
 	WriteParquet(ctx context.Context, path string, spec *FileSpec) (FileInfo, error)
+	// SumRows adds up a hash of each of the rows (block.SumRows), which depends
+	// neither on their order nor on where they are.
+	SumRows(ctx context.Context, spec *FileSpec) (sum uint64, rows int64, err error)
 }
 
 // FileSpec says what goes into a Parquet file.

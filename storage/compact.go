@@ -22,14 +22,11 @@ func (e *Engine) Compact(ctx context.Context, tabletID int64) (bool, error) {
 	}
 	t.compactMu.Lock()
 	defer t.compactMu.Unlock()
+	policy, series := e.policyOf(t)
 	t.mu.Lock()
-	policy := e.compactPolicy()
-	if t.hole != 0 {
-		policy.UpTo = t.hole - 1
-	}
-	inputs := t.graph.CompactRun(policy)
-	if t.droppedMs != 0 || t.cloning {
-		inputs = nil
+	var inputs []*tablet.Rowset
+	if t.droppedMs == 0 && !t.cloning {
+		inputs = e.compactInputs(t, policy, series)
 	}
 	// Held like a reader's, the files stay whatever replaces them meanwhile.
 	for _, in := range inputs {
@@ -64,6 +61,9 @@ func (e *Engine) compactRun(ctx context.Context, t *tabletState, inputs []*table
 		return err
 	}
 	spec := &FileSpec{Columns: out.Columns, SortKey: rowset.KeyColumns(out.Columns), Rows: out.Rows}
+	for _, in := range inputs {
+		out.Merges = max(out.Merges, in.Merges+1)
+	}
 	var fileBytes int64
 	for _, in := range inputs {
 		spec.Files = append(spec.Files, fileOf(t, in))

@@ -12,6 +12,7 @@
 //	Clone          what a replica missed comes from another BE, under new ids
 //	Flush          many inline ones become one Parquet file that covers a…b
 //	Scrub          data are compared with their checksums
+//	Checksum       rows are summed up, to be compared with other replicas'
 //	Sweep          what was replaced goes, once nobody can read it
 //
 // Invariants, with the rules of docs/protocol.md behind them and the test that
@@ -42,6 +43,9 @@
 //     TestOpenRefuses).
 //   - After a failed fsync nothing is tried again: a root whose Pebble met one
 //     is out of service (rule 7; TestFaults).
+//   - A root that goes out of service is left while there is another; of what
+//     several roots claim the newest counts (rule 6; TestLoseRoot).
+//   - Pebble never meets a full disk (H41; TestDiskFull).
 //
 // Start with Engine, then pending.go, replica.go, publish.go, fill.go,
 // snapshot.go, flush.go, compact.go, clonesource.go and clonetarget.go.

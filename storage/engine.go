@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -72,6 +73,9 @@ type tabletState struct {
 	// inline and inlineBytes count the live inline rowsets.
 	inline      int
 	inlineBytes int64
+	// waitsSince is when the oldest file that waits for a time-series merge was
+	// seen, zero while none waits.
+	waitsSince time.Time
 	// flushMu is held by the one flush of the tablet, compactMu by the one
 	// compaction; the two never have an input in common.
 	flushMu, compactMu sync.Mutex

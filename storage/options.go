@@ -74,6 +74,10 @@ type Options struct {
 	// CompactMaxBytes bounds what one compaction makes, in bytes of rows; files
 	// of more than half of that are left alone; default 256 MiB.
 	CompactMaxBytes int64
+	// TimeSeries tells a partition's time-series policy, false if it is compacted
+	// by size as the two options above say; nil for never. It may be asked often and
+	// change its answers.
+	TimeSeries func(partitionID int64) (TimeSeries, bool)
 	// MaxVersions is max_tablet_version_num: how many rowsets a tablet may have
 	// before writes to it are refused; default 2000.
 	MaxVersions int

@@ -81,6 +81,7 @@ const sweepInterval = 30 * time.Second
 func (e *Engine) runSweep(ctx context.Context) error {
 	for sleep(ctx, sweepInterval) {
 		err := errors.Join(e.Sweep(ctx), e.Trash(ctx), e.TrimEntries())
+		e.wantAged()
 		if err != nil && ctx.Err() == nil {
 			e.opts.Logger.Warn("cannot remove what is replaced or expired", "err", err)
 		}

@@ -116,7 +116,8 @@ func runFE(cmd *cobra.Command, file string, sets []string) (err error) {
 	cfg := fe.Config{
 		Raft: rc, RaftAddr: raftAddr, Host: host, RPC: rpcL, RPCPort: tcpPort(rpcL), MySQL: mysqlL, HTTP: httpL, Pool: pool, Token: c.ClusterToken.Get(),
 		Version: version.Version, Logger: log, Protocol: protocol(c, log), Settings: feSettings{c}, Audit: auditor, Limits: limits(c), ClusterConfig: clusterConfig(c), Scheduler: schedulerLimits(c),
-		Heartbeat: c.Heartbeat.Seconds(), DeadAfter: time.Duration(c.Heartbeat.Get()*c.HeartbeatTry.Get())*time.Second + 2*time.Second, NewHTTP: feHTTP(c, log),
+		CheckHours: func() (start, end int) { return c.CheckStart.Int(), c.CheckEnd.Int() },
+		Heartbeat:  c.Heartbeat.Seconds(), DeadAfter: time.Duration(c.Heartbeat.Get()*c.HeartbeatTry.Get())*time.Second + 2*time.Second, NewHTTP: feHTTP(c, log),
 	}
 	n, err := fe.Start(ctx, cfg)
 	if err != nil {

@@ -200,3 +200,23 @@ func (b *Backends) Close() {
 		c.Close()
 	}
 }
+
+// CheckTablet has a BE sum up a replica's rows.
+func (b *Backends) CheckTablet(ctx context.Context, be *meta.Backend, r *bepb.CheckTabletRequest) (*bepb.CheckTabletReply, error) {
+	c, err := b.client(be)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := c.CheckTablet(ctx, r)
+	return reply, doriserr.FromStatus(err)
+}
+
+// DistrustReplica orders a BE to take a replica out of service.
+func (b *Backends) DistrustReplica(ctx context.Context, be *meta.Backend, r *bepb.DistrustReplicaRequest) error {
+	c, err := b.client(be)
+	if err != nil {
+		return err
+	}
+	_, err = c.DistrustReplica(ctx, r)
+	return doriserr.FromStatus(err)
+}

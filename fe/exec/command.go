@@ -56,8 +56,11 @@ func (s *Session) command(ctx context.Context, id [16]byte, sql []byte, w *mysql
 	if err := s.allowed(needs(stmt)); err != nil {
 		return err
 	}
-	if st, ok := stmt.(*ddl.TruncateTable); ok {
+	switch st := stmt.(type) {
+	case *ddl.TruncateTable:
 		return s.truncate(ctx, st, w)
+	case *ddl.AdminCheckTablets:
+		return s.checkTablets(st, w)
 	}
 	c, err := s.catalogCommand(id, stmt)
 	if err != nil {

@@ -81,6 +81,8 @@ type Config struct {
 	Processes *mysql.Server
 	// Leaving says that a BE stops and takes no more loads; nil is never.
 	Leaving func(backendID int64) bool
+	// Checks compares replicas; nil if this FE cannot.
+	Checks Checks
 	// Beats are the newest heartbeats of BEs, empty on an FE that does not lead.
 	Beats func() map[int64]Beat
 	// Replica is what a BE reported of a replica; nil, and ok is false, where

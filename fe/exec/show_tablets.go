@@ -31,8 +31,9 @@ func showTablets(_ context.Context, s *Session, st *ddl.Show) (*result, error) {
 			for i := range tablet.replicas {
 				rep := &tablet.replicas[i]
 				bytes, rows, versions := rep.counts()
+				checkedAt, checkedVersion := s.srv.checked(tablet.ID)
 				r.rows = append(r.rows, []string{itoa(tablet.ID), itoa(rep.ID), itoa(rep.BackendID), "-1", itoa(rep.free), itoa(rep.free), itoa(rep.failed), "\\N",
-					bytes, "0", rows, "NORMAL", "\\N", "-1", versions, versions, "0", "-1", "", "", "", "-1", ""})
+					bytes, "0", rows, "NORMAL", checkedAt, checkedVersion, versions, versions, "0", "-1", "", "", "", "-1", ""})
 			}
 		}
 	}

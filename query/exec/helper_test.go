@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -34,6 +35,11 @@ func (c codec) WriteParquet(ctx context.Context, path string, spec *storage.File
 	}
 	info, err := c.db.WriteParquet(ctx, path, cols, blocks(spec), spec.SortKey)
 	return storage.FileInfo{Rows: info.Rows, Bytes: info.Bytes}, err
+}
+
+// SumRows implements storage.Codec: no query asks for it.
+func (c codec) SumRows(context.Context, *storage.FileSpec) (sum uint64, rows int64, err error) {
+	return 0, 0, errors.ErrUnsupported
 }
 
 func blocks(spec *storage.FileSpec) iter.Seq2[*block.Block, error] {

@@ -1574,6 +1574,247 @@ func (x *FetchRowset) GetBytes() int64 {
 	return 0
 }
 
+type CheckTabletRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	PartitionId   int64                  `protobuf:"varint,1,opt,name=partition_id,json=partitionId,proto3" json:"partition_id,omitempty"`
+	TabletId      int64                  `protobuf:"varint,2,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
+	ReplicaId     int64                  `protobuf:"varint,3,opt,name=replica_id,json=replicaId,proto3" json:"replica_id,omitempty"`
+	Version       int64                  `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckTabletRequest) Reset() {
+	*x = CheckTabletRequest{}
+	mi := &file_bepb_be_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckTabletRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckTabletRequest) ProtoMessage() {}
+
+func (x *CheckTabletRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckTabletRequest.ProtoReflect.Descriptor instead.
+func (*CheckTabletRequest) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *CheckTabletRequest) GetPartitionId() int64 {
+	if x != nil {
+		return x.PartitionId
+	}
+	return 0
+}
+
+func (x *CheckTabletRequest) GetTabletId() int64 {
+	if x != nil {
+		return x.TabletId
+	}
+	return 0
+}
+
+func (x *CheckTabletRequest) GetReplicaId() int64 {
+	if x != nil {
+		return x.ReplicaId
+	}
+	return 0
+}
+
+func (x *CheckTabletRequest) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+type CheckTabletReply struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sum of the rows' hashes: it depends neither on order nor on layout.
+	Sum           uint64 `protobuf:"fixed64,1,opt,name=sum,proto3" json:"sum,omitempty"`
+	Rows          int64  `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckTabletReply) Reset() {
+	*x = CheckTabletReply{}
+	mi := &file_bepb_be_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckTabletReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckTabletReply) ProtoMessage() {}
+
+func (x *CheckTabletReply) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckTabletReply.ProtoReflect.Descriptor instead.
+func (*CheckTabletReply) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *CheckTabletReply) GetSum() uint64 {
+	if x != nil {
+		return x.Sum
+	}
+	return 0
+}
+
+func (x *CheckTabletReply) GetRows() int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+type DistrustReplicaRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	MetaEpoch     uint64                 `protobuf:"varint,1,opt,name=meta_epoch,json=metaEpoch,proto3" json:"meta_epoch,omitempty"`
+	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
+	Index         uint64                 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
+	PartitionId   int64                  `protobuf:"varint,4,opt,name=partition_id,json=partitionId,proto3" json:"partition_id,omitempty"`
+	TabletId      int64                  `protobuf:"varint,5,opt,name=tablet_id,json=tabletId,proto3" json:"tablet_id,omitempty"`
+	ReplicaId     int64                  `protobuf:"varint,6,opt,name=replica_id,json=replicaId,proto3" json:"replica_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DistrustReplicaRequest) Reset() {
+	*x = DistrustReplicaRequest{}
+	mi := &file_bepb_be_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DistrustReplicaRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DistrustReplicaRequest) ProtoMessage() {}
+
+func (x *DistrustReplicaRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DistrustReplicaRequest.ProtoReflect.Descriptor instead.
+func (*DistrustReplicaRequest) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *DistrustReplicaRequest) GetMetaEpoch() uint64 {
+	if x != nil {
+		return x.MetaEpoch
+	}
+	return 0
+}
+
+func (x *DistrustReplicaRequest) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *DistrustReplicaRequest) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *DistrustReplicaRequest) GetPartitionId() int64 {
+	if x != nil {
+		return x.PartitionId
+	}
+	return 0
+}
+
+func (x *DistrustReplicaRequest) GetTabletId() int64 {
+	if x != nil {
+		return x.TabletId
+	}
+	return 0
+}
+
+func (x *DistrustReplicaRequest) GetReplicaId() int64 {
+	if x != nil {
+		return x.ReplicaId
+	}
+	return 0
+}
+
+type DistrustReplicaReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DistrustReplicaReply) Reset() {
+	*x = DistrustReplicaReply{}
+	mi := &file_bepb_be_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DistrustReplicaReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DistrustReplicaReply) ProtoMessage() {}
+
+func (x *DistrustReplicaReply) ProtoReflect() protoreflect.Message {
+	mi := &file_bepb_be_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DistrustReplicaReply.ProtoReflect.Descriptor instead.
+func (*DistrustReplicaReply) Descriptor() ([]byte, []int) {
+	return file_bepb_be_proto_rawDescGZIP(), []int{24}
+}
+
 type AbortTxnRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MetaEpoch     uint64                 `protobuf:"varint,1,opt,name=meta_epoch,json=metaEpoch,proto3" json:"meta_epoch,omitempty"`
@@ -1586,7 +1827,7 @@ type AbortTxnRequest struct {
 
 func (x *AbortTxnRequest) Reset() {
 	*x = AbortTxnRequest{}
-	mi := &file_bepb_be_proto_msgTypes[21]
+	mi := &file_bepb_be_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1598,7 +1839,7 @@ func (x *AbortTxnRequest) String() string {
 func (*AbortTxnRequest) ProtoMessage() {}
 
 func (x *AbortTxnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[21]
+	mi := &file_bepb_be_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1611,7 +1852,7 @@ func (x *AbortTxnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortTxnRequest.ProtoReflect.Descriptor instead.
 func (*AbortTxnRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{21}
+	return file_bepb_be_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AbortTxnRequest) GetMetaEpoch() uint64 {
@@ -1650,7 +1891,7 @@ type AbortTxnReply struct {
 
 func (x *AbortTxnReply) Reset() {
 	*x = AbortTxnReply{}
-	mi := &file_bepb_be_proto_msgTypes[22]
+	mi := &file_bepb_be_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1903,7 @@ func (x *AbortTxnReply) String() string {
 func (*AbortTxnReply) ProtoMessage() {}
 
 func (x *AbortTxnReply) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[22]
+	mi := &file_bepb_be_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1916,7 @@ func (x *AbortTxnReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortTxnReply.ProtoReflect.Descriptor instead.
 func (*AbortTxnReply) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{22}
+	return file_bepb_be_proto_rawDescGZIP(), []int{26}
 }
 
 type DropTabletsRequest struct {
@@ -1690,7 +1931,7 @@ type DropTabletsRequest struct {
 
 func (x *DropTabletsRequest) Reset() {
 	*x = DropTabletsRequest{}
-	mi := &file_bepb_be_proto_msgTypes[23]
+	mi := &file_bepb_be_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1943,7 @@ func (x *DropTabletsRequest) String() string {
 func (*DropTabletsRequest) ProtoMessage() {}
 
 func (x *DropTabletsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[23]
+	mi := &file_bepb_be_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1956,7 @@ func (x *DropTabletsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropTabletsRequest.ProtoReflect.Descriptor instead.
 func (*DropTabletsRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{23}
+	return file_bepb_be_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DropTabletsRequest) GetMetaEpoch() uint64 {
@@ -1754,7 +1995,7 @@ type DropTabletsReply struct {
 
 func (x *DropTabletsReply) Reset() {
 	*x = DropTabletsReply{}
-	mi := &file_bepb_be_proto_msgTypes[24]
+	mi := &file_bepb_be_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1766,7 +2007,7 @@ func (x *DropTabletsReply) String() string {
 func (*DropTabletsReply) ProtoMessage() {}
 
 func (x *DropTabletsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[24]
+	mi := &file_bepb_be_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1779,7 +2020,7 @@ func (x *DropTabletsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropTabletsReply.ProtoReflect.Descriptor instead.
 func (*DropTabletsReply) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{24}
+	return file_bepb_be_proto_rawDescGZIP(), []int{28}
 }
 
 type ScanTablet struct {
@@ -1797,7 +2038,7 @@ type ScanTablet struct {
 
 func (x *ScanTablet) Reset() {
 	*x = ScanTablet{}
-	mi := &file_bepb_be_proto_msgTypes[25]
+	mi := &file_bepb_be_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +2050,7 @@ func (x *ScanTablet) String() string {
 func (*ScanTablet) ProtoMessage() {}
 
 func (x *ScanTablet) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[25]
+	mi := &file_bepb_be_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +2063,7 @@ func (x *ScanTablet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScanTablet.ProtoReflect.Descriptor instead.
 func (*ScanTablet) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{25}
+	return file_bepb_be_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ScanTablet) GetPartitionId() int64 {
@@ -1873,7 +2114,7 @@ type QueryTable struct {
 
 func (x *QueryTable) Reset() {
 	*x = QueryTable{}
-	mi := &file_bepb_be_proto_msgTypes[26]
+	mi := &file_bepb_be_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1885,7 +2126,7 @@ func (x *QueryTable) String() string {
 func (*QueryTable) ProtoMessage() {}
 
 func (x *QueryTable) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[26]
+	mi := &file_bepb_be_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1898,7 +2139,7 @@ func (x *QueryTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryTable.ProtoReflect.Descriptor instead.
 func (*QueryTable) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{26}
+	return file_bepb_be_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *QueryTable) GetName() string {
@@ -1942,7 +2183,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_bepb_be_proto_msgTypes[27]
+	mi := &file_bepb_be_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1954,7 +2195,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[27]
+	mi := &file_bepb_be_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1967,7 +2208,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{27}
+	return file_bepb_be_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *QueryRequest) GetQueryId() string {
@@ -2009,7 +2250,7 @@ type QueryChunk struct {
 
 func (x *QueryChunk) Reset() {
 	*x = QueryChunk{}
-	mi := &file_bepb_be_proto_msgTypes[28]
+	mi := &file_bepb_be_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +2262,7 @@ func (x *QueryChunk) String() string {
 func (*QueryChunk) ProtoMessage() {}
 
 func (x *QueryChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[28]
+	mi := &file_bepb_be_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +2275,7 @@ func (x *QueryChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryChunk.ProtoReflect.Descriptor instead.
 func (*QueryChunk) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{28}
+	return file_bepb_be_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *QueryChunk) GetColumns() []*ColumnDesc {
@@ -2063,7 +2304,7 @@ type ScanRequest struct {
 
 func (x *ScanRequest) Reset() {
 	*x = ScanRequest{}
-	mi := &file_bepb_be_proto_msgTypes[29]
+	mi := &file_bepb_be_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2075,7 +2316,7 @@ func (x *ScanRequest) String() string {
 func (*ScanRequest) ProtoMessage() {}
 
 func (x *ScanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[29]
+	mi := &file_bepb_be_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2088,7 +2329,7 @@ func (x *ScanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScanRequest.ProtoReflect.Descriptor instead.
 func (*ScanRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{29}
+	return file_bepb_be_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ScanRequest) GetQueryId() string {
@@ -2128,7 +2369,7 @@ type ScanChunk struct {
 
 func (x *ScanChunk) Reset() {
 	*x = ScanChunk{}
-	mi := &file_bepb_be_proto_msgTypes[30]
+	mi := &file_bepb_be_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2140,7 +2381,7 @@ func (x *ScanChunk) String() string {
 func (*ScanChunk) ProtoMessage() {}
 
 func (x *ScanChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[30]
+	mi := &file_bepb_be_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2153,7 +2394,7 @@ func (x *ScanChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScanChunk.ProtoReflect.Descriptor instead.
 func (*ScanChunk) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{30}
+	return file_bepb_be_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ScanChunk) GetBlock() []byte {
@@ -2171,7 +2412,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_bepb_be_proto_msgTypes[31]
+	mi := &file_bepb_be_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2183,7 +2424,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[31]
+	mi := &file_bepb_be_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2196,7 +2437,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{31}
+	return file_bepb_be_proto_rawDescGZIP(), []int{35}
 }
 
 type StatusReply struct {
@@ -2209,7 +2450,7 @@ type StatusReply struct {
 
 func (x *StatusReply) Reset() {
 	*x = StatusReply{}
-	mi := &file_bepb_be_proto_msgTypes[32]
+	mi := &file_bepb_be_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +2462,7 @@ func (x *StatusReply) String() string {
 func (*StatusReply) ProtoMessage() {}
 
 func (x *StatusReply) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[32]
+	mi := &file_bepb_be_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +2475,7 @@ func (x *StatusReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusReply.ProtoReflect.Descriptor instead.
 func (*StatusReply) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{32}
+	return file_bepb_be_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *StatusReply) GetWals() map[int64]int64 {
@@ -2254,7 +2495,7 @@ type StreamLoadsRequest struct {
 
 func (x *StreamLoadsRequest) Reset() {
 	*x = StreamLoadsRequest{}
-	mi := &file_bepb_be_proto_msgTypes[33]
+	mi := &file_bepb_be_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2266,7 +2507,7 @@ func (x *StreamLoadsRequest) String() string {
 func (*StreamLoadsRequest) ProtoMessage() {}
 
 func (x *StreamLoadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[33]
+	mi := &file_bepb_be_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2279,7 +2520,7 @@ func (x *StreamLoadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLoadsRequest.ProtoReflect.Descriptor instead.
 func (*StreamLoadsRequest) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{33}
+	return file_bepb_be_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *StreamLoadsRequest) GetDb() string {
@@ -2298,7 +2539,7 @@ type StreamLoadsReply struct {
 
 func (x *StreamLoadsReply) Reset() {
 	*x = StreamLoadsReply{}
-	mi := &file_bepb_be_proto_msgTypes[34]
+	mi := &file_bepb_be_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2310,7 +2551,7 @@ func (x *StreamLoadsReply) String() string {
 func (*StreamLoadsReply) ProtoMessage() {}
 
 func (x *StreamLoadsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[34]
+	mi := &file_bepb_be_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2323,7 +2564,7 @@ func (x *StreamLoadsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLoadsReply.ProtoReflect.Descriptor instead.
 func (*StreamLoadsReply) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{34}
+	return file_bepb_be_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *StreamLoadsReply) GetRecords() []*StreamLoadRecord {
@@ -2360,7 +2601,7 @@ type StreamLoadRecord struct {
 
 func (x *StreamLoadRecord) Reset() {
 	*x = StreamLoadRecord{}
-	mi := &file_bepb_be_proto_msgTypes[35]
+	mi := &file_bepb_be_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2372,7 +2613,7 @@ func (x *StreamLoadRecord) String() string {
 func (*StreamLoadRecord) ProtoMessage() {}
 
 func (x *StreamLoadRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_bepb_be_proto_msgTypes[35]
+	mi := &file_bepb_be_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2385,7 +2626,7 @@ func (x *StreamLoadRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLoadRecord.ProtoReflect.Descriptor instead.
 func (*StreamLoadRecord) Descriptor() ([]byte, []int) {
-	return file_bepb_be_proto_rawDescGZIP(), []int{35}
+	return file_bepb_be_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *StreamLoadRecord) GetLabel() string {
@@ -2645,7 +2886,26 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\vFetchRowset\x12\x16\n" +
 	"\x06record\x18\x01 \x01(\fR\x06record\x12\x18\n" +
 	"\acolumns\x18\x02 \x01(\fR\acolumns\x12\x14\n" +
-	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\"s\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\"\x8d\x01\n" +
+	"\x12CheckTabletRequest\x12!\n" +
+	"\fpartition_id\x18\x01 \x01(\x03R\vpartitionId\x12\x1b\n" +
+	"\ttablet_id\x18\x02 \x01(\x03R\btabletId\x12\x1d\n" +
+	"\n" +
+	"replica_id\x18\x03 \x01(\x03R\treplicaId\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\x03R\aversion\"8\n" +
+	"\x10CheckTabletReply\x12\x10\n" +
+	"\x03sum\x18\x01 \x01(\x06R\x03sum\x12\x12\n" +
+	"\x04rows\x18\x02 \x01(\x03R\x04rows\"\xc0\x01\n" +
+	"\x16DistrustReplicaRequest\x12\x1d\n" +
+	"\n" +
+	"meta_epoch\x18\x01 \x01(\x04R\tmetaEpoch\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x14\n" +
+	"\x05index\x18\x03 \x01(\x04R\x05index\x12!\n" +
+	"\fpartition_id\x18\x04 \x01(\x03R\vpartitionId\x12\x1b\n" +
+	"\ttablet_id\x18\x05 \x01(\x03R\btabletId\x12\x1d\n" +
+	"\n" +
+	"replica_id\x18\x06 \x01(\x03R\treplicaId\"\x16\n" +
+	"\x14DistrustReplicaReply\"s\n" +
 	"\x0fAbortTxnRequest\x12\x1d\n" +
 	"\n" +
 	"meta_epoch\x18\x01 \x01(\x04R\tmetaEpoch\x12\x12\n" +
@@ -2723,7 +2983,7 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\x04user\x18\x0f \x01(\tR\x04user\x12\x18\n" +
 	"\acomment\x18\x10 \x01(\tR\acomment\x12\x1f\n" +
 	"\vfirst_error\x18\x11 \x01(\tR\n" +
-	"firstError2\xb8\x06\n" +
+	"firstError2\xe6\a\n" +
 	"\aBackend\x12A\n" +
 	"\x04Load\x12\x17.dorisgo.bepb.LoadFrame\x1a\x1c.dorisgo.bepb.LoadReplyFrame(\x010\x01\x12T\n" +
 	"\fWriteRowsets\x12!.dorisgo.bepb.WriteRowsetsRequest\x1a\x1f.dorisgo.bepb.WriteRowsetsReply(\x01\x12C\n" +
@@ -2734,7 +2994,9 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\x04Scan\x12\x19.dorisgo.bepb.ScanRequest\x1a\x17.dorisgo.bepb.ScanChunk0\x01\x12@\n" +
 	"\x06Status\x12\x1b.dorisgo.bepb.StatusRequest\x1a\x19.dorisgo.bepb.StatusReply\x12O\n" +
 	"\vCloneTablet\x12 .dorisgo.bepb.CloneTabletRequest\x1a\x1e.dorisgo.bepb.CloneTabletReply\x12Q\n" +
-	"\vFetchTablet\x12 .dorisgo.bepb.FetchTabletRequest\x1a\x1e.dorisgo.bepb.FetchTabletChunk0\x01\x12Q\n" +
+	"\vFetchTablet\x12 .dorisgo.bepb.FetchTabletRequest\x1a\x1e.dorisgo.bepb.FetchTabletChunk0\x01\x12O\n" +
+	"\vCheckTablet\x12 .dorisgo.bepb.CheckTabletRequest\x1a\x1e.dorisgo.bepb.CheckTabletReply\x12[\n" +
+	"\x0fDistrustReplica\x12$.dorisgo.bepb.DistrustReplicaRequest\x1a\".dorisgo.bepb.DistrustReplicaReply\x12Q\n" +
 	"\vStreamLoads\x12 .dorisgo.bepb.StreamLoadsRequest\x1a\x1e.dorisgo.bepb.StreamLoadsReply0\x01B\x17Z\x15dorisgo/rpc/bepb;bepbb\x06proto3"
 
 var (
@@ -2749,46 +3011,50 @@ func file_bepb_be_proto_rawDescGZIP() []byte {
 	return file_bepb_be_proto_rawDescData
 }
 
-var file_bepb_be_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_bepb_be_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_bepb_be_proto_goTypes = []any{
-	(*LoadItem)(nil),            // 0: dorisgo.bepb.LoadItem
-	(*LoadFrame)(nil),           // 1: dorisgo.bepb.LoadFrame
-	(*LoadReply)(nil),           // 2: dorisgo.bepb.LoadReply
-	(*LoadReplyFrame)(nil),      // 3: dorisgo.bepb.LoadReplyFrame
-	(*ColumnDesc)(nil),          // 4: dorisgo.bepb.ColumnDesc
-	(*Rowset)(nil),              // 5: dorisgo.bepb.Rowset
-	(*WriteRowsetsRequest)(nil), // 6: dorisgo.bepb.WriteRowsetsRequest
-	(*WriteRowsetsReply)(nil),   // 7: dorisgo.bepb.WriteRowsetsReply
-	(*TabletReplica)(nil),       // 8: dorisgo.bepb.TabletReplica
-	(*PublishTablet)(nil),       // 9: dorisgo.bepb.PublishTablet
-	(*PartitionBase)(nil),       // 10: dorisgo.bepb.PartitionBase
-	(*TabletHole)(nil),          // 11: dorisgo.bepb.TabletHole
-	(*PublishVersion)(nil),      // 12: dorisgo.bepb.PublishVersion
-	(*PublishRequest)(nil),      // 13: dorisgo.bepb.PublishRequest
-	(*PublishReply)(nil),        // 14: dorisgo.bepb.PublishReply
-	(*CloneTabletRequest)(nil),  // 15: dorisgo.bepb.CloneTabletRequest
-	(*CloneTabletReply)(nil),    // 16: dorisgo.bepb.CloneTabletReply
-	(*FetchTabletRequest)(nil),  // 17: dorisgo.bepb.FetchTabletRequest
-	(*FetchTabletChunk)(nil),    // 18: dorisgo.bepb.FetchTabletChunk
-	(*FetchTabletPlan)(nil),     // 19: dorisgo.bepb.FetchTabletPlan
-	(*FetchRowset)(nil),         // 20: dorisgo.bepb.FetchRowset
-	(*AbortTxnRequest)(nil),     // 21: dorisgo.bepb.AbortTxnRequest
-	(*AbortTxnReply)(nil),       // 22: dorisgo.bepb.AbortTxnReply
-	(*DropTabletsRequest)(nil),  // 23: dorisgo.bepb.DropTabletsRequest
-	(*DropTabletsReply)(nil),    // 24: dorisgo.bepb.DropTabletsReply
-	(*ScanTablet)(nil),          // 25: dorisgo.bepb.ScanTablet
-	(*QueryTable)(nil),          // 26: dorisgo.bepb.QueryTable
-	(*QueryRequest)(nil),        // 27: dorisgo.bepb.QueryRequest
-	(*QueryChunk)(nil),          // 28: dorisgo.bepb.QueryChunk
-	(*ScanRequest)(nil),         // 29: dorisgo.bepb.ScanRequest
-	(*ScanChunk)(nil),           // 30: dorisgo.bepb.ScanChunk
-	(*StatusRequest)(nil),       // 31: dorisgo.bepb.StatusRequest
-	(*StatusReply)(nil),         // 32: dorisgo.bepb.StatusReply
-	(*StreamLoadsRequest)(nil),  // 33: dorisgo.bepb.StreamLoadsRequest
-	(*StreamLoadsReply)(nil),    // 34: dorisgo.bepb.StreamLoadsReply
-	(*StreamLoadRecord)(nil),    // 35: dorisgo.bepb.StreamLoadRecord
-	nil,                         // 36: dorisgo.bepb.PublishReply.FailedEntry
-	nil,                         // 37: dorisgo.bepb.StatusReply.WalsEntry
+	(*LoadItem)(nil),               // 0: dorisgo.bepb.LoadItem
+	(*LoadFrame)(nil),              // 1: dorisgo.bepb.LoadFrame
+	(*LoadReply)(nil),              // 2: dorisgo.bepb.LoadReply
+	(*LoadReplyFrame)(nil),         // 3: dorisgo.bepb.LoadReplyFrame
+	(*ColumnDesc)(nil),             // 4: dorisgo.bepb.ColumnDesc
+	(*Rowset)(nil),                 // 5: dorisgo.bepb.Rowset
+	(*WriteRowsetsRequest)(nil),    // 6: dorisgo.bepb.WriteRowsetsRequest
+	(*WriteRowsetsReply)(nil),      // 7: dorisgo.bepb.WriteRowsetsReply
+	(*TabletReplica)(nil),          // 8: dorisgo.bepb.TabletReplica
+	(*PublishTablet)(nil),          // 9: dorisgo.bepb.PublishTablet
+	(*PartitionBase)(nil),          // 10: dorisgo.bepb.PartitionBase
+	(*TabletHole)(nil),             // 11: dorisgo.bepb.TabletHole
+	(*PublishVersion)(nil),         // 12: dorisgo.bepb.PublishVersion
+	(*PublishRequest)(nil),         // 13: dorisgo.bepb.PublishRequest
+	(*PublishReply)(nil),           // 14: dorisgo.bepb.PublishReply
+	(*CloneTabletRequest)(nil),     // 15: dorisgo.bepb.CloneTabletRequest
+	(*CloneTabletReply)(nil),       // 16: dorisgo.bepb.CloneTabletReply
+	(*FetchTabletRequest)(nil),     // 17: dorisgo.bepb.FetchTabletRequest
+	(*FetchTabletChunk)(nil),       // 18: dorisgo.bepb.FetchTabletChunk
+	(*FetchTabletPlan)(nil),        // 19: dorisgo.bepb.FetchTabletPlan
+	(*FetchRowset)(nil),            // 20: dorisgo.bepb.FetchRowset
+	(*CheckTabletRequest)(nil),     // 21: dorisgo.bepb.CheckTabletRequest
+	(*CheckTabletReply)(nil),       // 22: dorisgo.bepb.CheckTabletReply
+	(*DistrustReplicaRequest)(nil), // 23: dorisgo.bepb.DistrustReplicaRequest
+	(*DistrustReplicaReply)(nil),   // 24: dorisgo.bepb.DistrustReplicaReply
+	(*AbortTxnRequest)(nil),        // 25: dorisgo.bepb.AbortTxnRequest
+	(*AbortTxnReply)(nil),          // 26: dorisgo.bepb.AbortTxnReply
+	(*DropTabletsRequest)(nil),     // 27: dorisgo.bepb.DropTabletsRequest
+	(*DropTabletsReply)(nil),       // 28: dorisgo.bepb.DropTabletsReply
+	(*ScanTablet)(nil),             // 29: dorisgo.bepb.ScanTablet
+	(*QueryTable)(nil),             // 30: dorisgo.bepb.QueryTable
+	(*QueryRequest)(nil),           // 31: dorisgo.bepb.QueryRequest
+	(*QueryChunk)(nil),             // 32: dorisgo.bepb.QueryChunk
+	(*ScanRequest)(nil),            // 33: dorisgo.bepb.ScanRequest
+	(*ScanChunk)(nil),              // 34: dorisgo.bepb.ScanChunk
+	(*StatusRequest)(nil),          // 35: dorisgo.bepb.StatusRequest
+	(*StatusReply)(nil),            // 36: dorisgo.bepb.StatusReply
+	(*StreamLoadsRequest)(nil),     // 37: dorisgo.bepb.StreamLoadsRequest
+	(*StreamLoadsReply)(nil),       // 38: dorisgo.bepb.StreamLoadsReply
+	(*StreamLoadRecord)(nil),       // 39: dorisgo.bepb.StreamLoadRecord
+	nil,                            // 40: dorisgo.bepb.PublishReply.FailedEntry
+	nil,                            // 41: dorisgo.bepb.StatusReply.WalsEntry
 }
 var file_bepb_be_proto_depIdxs = []int32{
 	0,  // 0: dorisgo.bepb.LoadFrame.items:type_name -> dorisgo.bepb.LoadItem
@@ -2800,45 +3066,49 @@ var file_bepb_be_proto_depIdxs = []int32{
 	9,  // 6: dorisgo.bepb.PublishVersion.tablets:type_name -> dorisgo.bepb.PublishTablet
 	12, // 7: dorisgo.bepb.PublishRequest.versions:type_name -> dorisgo.bepb.PublishVersion
 	10, // 8: dorisgo.bepb.PublishRequest.bases:type_name -> dorisgo.bepb.PartitionBase
-	36, // 9: dorisgo.bepb.PublishReply.failed:type_name -> dorisgo.bepb.PublishReply.FailedEntry
+	40, // 9: dorisgo.bepb.PublishReply.failed:type_name -> dorisgo.bepb.PublishReply.FailedEntry
 	11, // 10: dorisgo.bepb.PublishReply.holes:type_name -> dorisgo.bepb.TabletHole
 	8,  // 11: dorisgo.bepb.CloneTabletRequest.replica:type_name -> dorisgo.bepb.TabletReplica
 	10, // 12: dorisgo.bepb.CloneTabletRequest.base:type_name -> dorisgo.bepb.PartitionBase
 	19, // 13: dorisgo.bepb.FetchTabletChunk.plan:type_name -> dorisgo.bepb.FetchTabletPlan
 	20, // 14: dorisgo.bepb.FetchTabletPlan.rowsets:type_name -> dorisgo.bepb.FetchRowset
 	4,  // 15: dorisgo.bepb.QueryTable.columns:type_name -> dorisgo.bepb.ColumnDesc
-	25, // 16: dorisgo.bepb.QueryTable.tablets:type_name -> dorisgo.bepb.ScanTablet
-	26, // 17: dorisgo.bepb.QueryRequest.tables:type_name -> dorisgo.bepb.QueryTable
+	29, // 16: dorisgo.bepb.QueryTable.tablets:type_name -> dorisgo.bepb.ScanTablet
+	30, // 17: dorisgo.bepb.QueryRequest.tables:type_name -> dorisgo.bepb.QueryTable
 	4,  // 18: dorisgo.bepb.QueryRequest.result_types:type_name -> dorisgo.bepb.ColumnDesc
 	4,  // 19: dorisgo.bepb.QueryChunk.columns:type_name -> dorisgo.bepb.ColumnDesc
 	4,  // 20: dorisgo.bepb.ScanRequest.columns:type_name -> dorisgo.bepb.ColumnDesc
-	25, // 21: dorisgo.bepb.ScanRequest.tablets:type_name -> dorisgo.bepb.ScanTablet
-	37, // 22: dorisgo.bepb.StatusReply.wals:type_name -> dorisgo.bepb.StatusReply.WalsEntry
-	35, // 23: dorisgo.bepb.StreamLoadsReply.records:type_name -> dorisgo.bepb.StreamLoadRecord
+	29, // 21: dorisgo.bepb.ScanRequest.tablets:type_name -> dorisgo.bepb.ScanTablet
+	41, // 22: dorisgo.bepb.StatusReply.wals:type_name -> dorisgo.bepb.StatusReply.WalsEntry
+	39, // 23: dorisgo.bepb.StreamLoadsReply.records:type_name -> dorisgo.bepb.StreamLoadRecord
 	1,  // 24: dorisgo.bepb.Backend.Load:input_type -> dorisgo.bepb.LoadFrame
 	6,  // 25: dorisgo.bepb.Backend.WriteRowsets:input_type -> dorisgo.bepb.WriteRowsetsRequest
 	13, // 26: dorisgo.bepb.Backend.Publish:input_type -> dorisgo.bepb.PublishRequest
-	21, // 27: dorisgo.bepb.Backend.AbortTxn:input_type -> dorisgo.bepb.AbortTxnRequest
-	23, // 28: dorisgo.bepb.Backend.DropTablets:input_type -> dorisgo.bepb.DropTabletsRequest
-	27, // 29: dorisgo.bepb.Backend.Query:input_type -> dorisgo.bepb.QueryRequest
-	29, // 30: dorisgo.bepb.Backend.Scan:input_type -> dorisgo.bepb.ScanRequest
-	31, // 31: dorisgo.bepb.Backend.Status:input_type -> dorisgo.bepb.StatusRequest
+	25, // 27: dorisgo.bepb.Backend.AbortTxn:input_type -> dorisgo.bepb.AbortTxnRequest
+	27, // 28: dorisgo.bepb.Backend.DropTablets:input_type -> dorisgo.bepb.DropTabletsRequest
+	31, // 29: dorisgo.bepb.Backend.Query:input_type -> dorisgo.bepb.QueryRequest
+	33, // 30: dorisgo.bepb.Backend.Scan:input_type -> dorisgo.bepb.ScanRequest
+	35, // 31: dorisgo.bepb.Backend.Status:input_type -> dorisgo.bepb.StatusRequest
 	15, // 32: dorisgo.bepb.Backend.CloneTablet:input_type -> dorisgo.bepb.CloneTabletRequest
 	17, // 33: dorisgo.bepb.Backend.FetchTablet:input_type -> dorisgo.bepb.FetchTabletRequest
-	33, // 34: dorisgo.bepb.Backend.StreamLoads:input_type -> dorisgo.bepb.StreamLoadsRequest
-	3,  // 35: dorisgo.bepb.Backend.Load:output_type -> dorisgo.bepb.LoadReplyFrame
-	7,  // 36: dorisgo.bepb.Backend.WriteRowsets:output_type -> dorisgo.bepb.WriteRowsetsReply
-	14, // 37: dorisgo.bepb.Backend.Publish:output_type -> dorisgo.bepb.PublishReply
-	22, // 38: dorisgo.bepb.Backend.AbortTxn:output_type -> dorisgo.bepb.AbortTxnReply
-	24, // 39: dorisgo.bepb.Backend.DropTablets:output_type -> dorisgo.bepb.DropTabletsReply
-	28, // 40: dorisgo.bepb.Backend.Query:output_type -> dorisgo.bepb.QueryChunk
-	30, // 41: dorisgo.bepb.Backend.Scan:output_type -> dorisgo.bepb.ScanChunk
-	32, // 42: dorisgo.bepb.Backend.Status:output_type -> dorisgo.bepb.StatusReply
-	16, // 43: dorisgo.bepb.Backend.CloneTablet:output_type -> dorisgo.bepb.CloneTabletReply
-	18, // 44: dorisgo.bepb.Backend.FetchTablet:output_type -> dorisgo.bepb.FetchTabletChunk
-	34, // 45: dorisgo.bepb.Backend.StreamLoads:output_type -> dorisgo.bepb.StreamLoadsReply
-	35, // [35:46] is the sub-list for method output_type
-	24, // [24:35] is the sub-list for method input_type
+	21, // 34: dorisgo.bepb.Backend.CheckTablet:input_type -> dorisgo.bepb.CheckTabletRequest
+	23, // 35: dorisgo.bepb.Backend.DistrustReplica:input_type -> dorisgo.bepb.DistrustReplicaRequest
+	37, // 36: dorisgo.bepb.Backend.StreamLoads:input_type -> dorisgo.bepb.StreamLoadsRequest
+	3,  // 37: dorisgo.bepb.Backend.Load:output_type -> dorisgo.bepb.LoadReplyFrame
+	7,  // 38: dorisgo.bepb.Backend.WriteRowsets:output_type -> dorisgo.bepb.WriteRowsetsReply
+	14, // 39: dorisgo.bepb.Backend.Publish:output_type -> dorisgo.bepb.PublishReply
+	26, // 40: dorisgo.bepb.Backend.AbortTxn:output_type -> dorisgo.bepb.AbortTxnReply
+	28, // 41: dorisgo.bepb.Backend.DropTablets:output_type -> dorisgo.bepb.DropTabletsReply
+	32, // 42: dorisgo.bepb.Backend.Query:output_type -> dorisgo.bepb.QueryChunk
+	34, // 43: dorisgo.bepb.Backend.Scan:output_type -> dorisgo.bepb.ScanChunk
+	36, // 44: dorisgo.bepb.Backend.Status:output_type -> dorisgo.bepb.StatusReply
+	16, // 45: dorisgo.bepb.Backend.CloneTablet:output_type -> dorisgo.bepb.CloneTabletReply
+	18, // 46: dorisgo.bepb.Backend.FetchTablet:output_type -> dorisgo.bepb.FetchTabletChunk
+	22, // 47: dorisgo.bepb.Backend.CheckTablet:output_type -> dorisgo.bepb.CheckTabletReply
+	24, // 48: dorisgo.bepb.Backend.DistrustReplica:output_type -> dorisgo.bepb.DistrustReplicaReply
+	38, // 49: dorisgo.bepb.Backend.StreamLoads:output_type -> dorisgo.bepb.StreamLoadsReply
+	37, // [37:50] is the sub-list for method output_type
+	24, // [24:37] is the sub-list for method input_type
 	24, // [24:24] is the sub-list for extension type_name
 	24, // [24:24] is the sub-list for extension extendee
 	0,  // [0:24] is the sub-list for field type_name
@@ -2856,7 +3126,7 @@ func file_bepb_be_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bepb_be_proto_rawDesc), len(file_bepb_be_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   38,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

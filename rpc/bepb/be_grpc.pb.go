@@ -21,17 +21,19 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Backend_Load_FullMethodName         = "/dorisgo.bepb.Backend/Load"
-	Backend_WriteRowsets_FullMethodName = "/dorisgo.bepb.Backend/WriteRowsets"
-	Backend_Publish_FullMethodName      = "/dorisgo.bepb.Backend/Publish"
-	Backend_AbortTxn_FullMethodName     = "/dorisgo.bepb.Backend/AbortTxn"
-	Backend_DropTablets_FullMethodName  = "/dorisgo.bepb.Backend/DropTablets"
-	Backend_Query_FullMethodName        = "/dorisgo.bepb.Backend/Query"
-	Backend_Scan_FullMethodName         = "/dorisgo.bepb.Backend/Scan"
-	Backend_Status_FullMethodName       = "/dorisgo.bepb.Backend/Status"
-	Backend_CloneTablet_FullMethodName  = "/dorisgo.bepb.Backend/CloneTablet"
-	Backend_FetchTablet_FullMethodName  = "/dorisgo.bepb.Backend/FetchTablet"
-	Backend_StreamLoads_FullMethodName  = "/dorisgo.bepb.Backend/StreamLoads"
+	Backend_Load_FullMethodName            = "/dorisgo.bepb.Backend/Load"
+	Backend_WriteRowsets_FullMethodName    = "/dorisgo.bepb.Backend/WriteRowsets"
+	Backend_Publish_FullMethodName         = "/dorisgo.bepb.Backend/Publish"
+	Backend_AbortTxn_FullMethodName        = "/dorisgo.bepb.Backend/AbortTxn"
+	Backend_DropTablets_FullMethodName     = "/dorisgo.bepb.Backend/DropTablets"
+	Backend_Query_FullMethodName           = "/dorisgo.bepb.Backend/Query"
+	Backend_Scan_FullMethodName            = "/dorisgo.bepb.Backend/Scan"
+	Backend_Status_FullMethodName          = "/dorisgo.bepb.Backend/Status"
+	Backend_CloneTablet_FullMethodName     = "/dorisgo.bepb.Backend/CloneTablet"
+	Backend_FetchTablet_FullMethodName     = "/dorisgo.bepb.Backend/FetchTablet"
+	Backend_CheckTablet_FullMethodName     = "/dorisgo.bepb.Backend/CheckTablet"
+	Backend_DistrustReplica_FullMethodName = "/dorisgo.bepb.Backend/DistrustReplica"
+	Backend_StreamLoads_FullMethodName     = "/dorisgo.bepb.Backend/StreamLoads"
 )
 
 // BackendClient is the client API for Backend service.
@@ -54,6 +56,11 @@ type BackendClient interface {
 	CloneTablet(ctx context.Context, in *CloneTabletRequest, opts ...grpc.CallOption) (*CloneTabletReply, error)
 	// FetchTablet streams a tablet's rowsets to a BE that clones it.
 	FetchTablet(ctx context.Context, in *FetchTabletRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchTabletChunk], error)
+	// CheckTablet sums up the rows of a replica at a version.
+	CheckTablet(ctx context.Context, in *CheckTabletRequest, opts ...grpc.CallOption) (*CheckTabletReply, error)
+	// DistrustReplica takes a replica out of service until it is cloned anew: most
+	// others have other rows.
+	DistrustReplica(ctx context.Context, in *DistrustReplicaRequest, opts ...grpc.CallOption) (*DistrustReplicaReply, error)
 	// StreamLoads lists the finished Stream Loads that this BE remembers.
 	StreamLoads(ctx context.Context, in *StreamLoadsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamLoadsReply], error)
 }
@@ -199,6 +206,26 @@ func (c *backendClient) FetchTablet(ctx context.Context, in *FetchTabletRequest,
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Backend_FetchTabletClient = grpc.ServerStreamingClient[FetchTabletChunk]
 
+func (c *backendClient) CheckTablet(ctx context.Context, in *CheckTabletRequest, opts ...grpc.CallOption) (*CheckTabletReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckTabletReply)
+	err := c.cc.Invoke(ctx, Backend_CheckTablet_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *backendClient) DistrustReplica(ctx context.Context, in *DistrustReplicaRequest, opts ...grpc.CallOption) (*DistrustReplicaReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DistrustReplicaReply)
+	err := c.cc.Invoke(ctx, Backend_DistrustReplica_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *backendClient) StreamLoads(ctx context.Context, in *StreamLoadsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamLoadsReply], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[5], Backend_StreamLoads_FullMethodName, cOpts...)
@@ -238,6 +265,11 @@ type BackendServer interface {
 	CloneTablet(context.Context, *CloneTabletRequest) (*CloneTabletReply, error)
 	// FetchTablet streams a tablet's rowsets to a BE that clones it.
 	FetchTablet(*FetchTabletRequest, grpc.ServerStreamingServer[FetchTabletChunk]) error
+	// CheckTablet sums up the rows of a replica at a version.
+	CheckTablet(context.Context, *CheckTabletRequest) (*CheckTabletReply, error)
+	// DistrustReplica takes a replica out of service until it is cloned anew: most
+	// others have other rows.
+	DistrustReplica(context.Context, *DistrustReplicaRequest) (*DistrustReplicaReply, error)
 	// StreamLoads lists the finished Stream Loads that this BE remembers.
 	StreamLoads(*StreamLoadsRequest, grpc.ServerStreamingServer[StreamLoadsReply]) error
 	mustEmbedUnimplementedBackendServer()
@@ -279,6 +311,12 @@ func (UnimplementedBackendServer) CloneTablet(context.Context, *CloneTabletReque
 }
 func (UnimplementedBackendServer) FetchTablet(*FetchTabletRequest, grpc.ServerStreamingServer[FetchTabletChunk]) error {
 	return status.Error(codes.Unimplemented, "method FetchTablet not implemented")
+}
+func (UnimplementedBackendServer) CheckTablet(context.Context, *CheckTabletRequest) (*CheckTabletReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckTablet not implemented")
+}
+func (UnimplementedBackendServer) DistrustReplica(context.Context, *DistrustReplicaRequest) (*DistrustReplicaReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method DistrustReplica not implemented")
 }
 func (UnimplementedBackendServer) StreamLoads(*StreamLoadsRequest, grpc.ServerStreamingServer[StreamLoadsReply]) error {
 	return status.Error(codes.Unimplemented, "method StreamLoads not implemented")
@@ -441,6 +479,42 @@ func _Backend_FetchTablet_Handler(srv interface{}, stream grpc.ServerStream) err
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Backend_FetchTabletServer = grpc.ServerStreamingServer[FetchTabletChunk]
 
+func _Backend_CheckTablet_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckTabletRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BackendServer).CheckTablet(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Backend_CheckTablet_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BackendServer).CheckTablet(ctx, req.(*CheckTabletRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Backend_DistrustReplica_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DistrustReplicaRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BackendServer).DistrustReplica(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Backend_DistrustReplica_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BackendServer).DistrustReplica(ctx, req.(*DistrustReplicaRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Backend_StreamLoads_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(StreamLoadsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -478,6 +552,14 @@ var Backend_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CloneTablet",
 			Handler:    _Backend_CloneTablet_Handler,
+		},
+		{
+			MethodName: "CheckTablet",
+			Handler:    _Backend_CheckTablet_Handler,
+		},
+		{
+			MethodName: "DistrustReplica",
+			Handler:    _Backend_DistrustReplica_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1,6 +1,10 @@
 package ddl
 
-import "dorisgo/sql/token"
+import (
+	"strconv"
+
+	"dorisgo/sql/token"
+)
 
 // admin reads what follows ADMIN.
 func (p *parser) admin() Statement {
@@ -16,9 +20,34 @@ func (p *parser) admin() Statement {
 		return s
 	case p.accept("SHOW"):
 		return p.show()
+	case p.accept("CHECK", "TABLET"):
+		return p.checkTablets()
 	}
-	p.refuse("ADMIN", "{'SET', 'SHOW'}")
+	p.refuse("ADMIN", "{'CHECK', 'SET', 'SHOW'}")
 	return nil
+}
+
+// checkTablets reads what follows ADMIN CHECK TABLET.
+func (p *parser) checkTablets() Statement {
+	s := &AdminCheckTablets{}
+	p.expectSign('(')
+	for {
+		t := p.peek()
+		id, err := strconv.ParseInt(string(p.text(t)), 10, 64)
+		if t.Kind != token.Integer || err != nil {
+			p.wrong(t, "INTEGER_VALUE")
+		}
+		p.next()
+		s.Tablets = append(s.Tablets, id)
+		if !p.acceptSign(',') {
+			break
+		}
+	}
+	p.expectSign(')')
+	if p.accept("PROPERTIES") {
+		s.Properties = p.properties()
+	}
+	return s
 }
 
 // systemActions maps the words after ALTER SYSTEM. Longer ones come first.

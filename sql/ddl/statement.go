@@ -145,6 +145,12 @@ type AdminSetConfig struct {
 	Config []Property
 }
 
+// AdminCheckTablets is ADMIN CHECK TABLET (...) [PROPERTIES (...)].
+type AdminCheckTablets struct {
+	Tablets    []int64
+	Properties []Property
+}
+
 // SystemAction is what ALTER SYSTEM does.
 type SystemAction uint8
 

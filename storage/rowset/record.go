@@ -31,6 +31,9 @@ type Record struct {
 	// OwnerEpoch is the owner of the transaction that wrote it: a later owner
 	// discards what earlier ones wrote (docs/protocol.md, rule 4).
 	OwnerEpoch uint64
+	// Merges is how often compactions rewrote the rows, at most; 0 for what a load
+	// or a flush made.
+	Merges uint32
 	// Start and End are the versions that it covers, both inclusive; 0 while
 	// it is pending. It serves reads at End or later only.
 	Start, End int64
@@ -41,6 +44,9 @@ type Record struct {
 	ReplacedBy   ID
 	ReplacedAtMs int64
 }
+
+// Merged reports whether a compaction made the rowset.
+func (r *Record) Merged() bool { return r.Merges > 0 }
 
 // DiskBytes is what the rowset's data take: the file, or the rows in the block
 // codec.
@@ -61,9 +67,13 @@ func AppendRecord(dst []byte, r *Record) []byte {
 	dst = append(dst, r.ColumnsID[:]...)
 	dst = binary.LittleEndian.AppendUint32(dst, r.Checksum)
 	dst = binary.LittleEndian.AppendUint32(dst, r.FileChecksum)
+	owner := r.OwnerEpoch
+	if r.TxnID == 0 {
+		owner = uint64(r.Merges) // what no transaction wrote has no owner
+	}
 	for _, v := range [...]int64{
 		r.TabletID, r.PartitionID, r.TxnID, int64(r.SchemaVersion), r.Rows, r.Bytes, r.FileBytes,
-		int64(r.OwnerEpoch), r.Start, r.End, int64(r.Seq), r.ReplacedAtMs,
+		int64(owner), r.Start, r.End, int64(r.Seq), r.ReplacedAtMs,
 	} {
 		dst = binary.AppendUvarint(dst, uint64(v))
 	}
@@ -94,7 +104,11 @@ func DecodeRecord(src []byte) (Record, error) {
 	r.TabletID, r.PartitionID, r.TxnID = in.Int64(), in.Int64(), in.Int64()
 	r.SchemaVersion = int32(in.Int64())
 	r.Rows, r.Bytes, r.FileBytes = in.Int64(), in.Int64(), in.Int64()
-	r.OwnerEpoch = in.Uvarint()
+	if owner := in.Uvarint(); r.TxnID == 0 {
+		r.Merges = uint32(owner)
+	} else {
+		r.OwnerEpoch = owner
+	}
 	r.Start, r.End = in.Int64(), in.Int64()
 	r.Seq = uint32(in.Uvarint())
 	if r.ReplacedAtMs = in.Int64(); r.ReplacedAtMs != 0 {

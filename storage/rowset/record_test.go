@@ -46,7 +46,9 @@ func records() []Record {
 		Meta:      Meta{ID: id(0x40), TabletID: 10001, PartitionID: 20001, SchemaVersion: 2, Rows: 1 << 40, Bytes: 1 << 41},
 		ColumnsID: cols, Kind: File, FileBytes: 1 << 39, FileChecksum: 0xfeedf00d, Start: 2, End: 99,
 	}
-	return []Record{pending, live, replaced, file}
+	merged := file
+	merged.Merges = 3
+	return []Record{pending, live, replaced, file, merged}
 }
 
 func TestGolden(t *testing.T) {

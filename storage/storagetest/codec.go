@@ -58,6 +58,39 @@ func (c Codec) WriteParquet(ctx context.Context, path string, spec *storage.File
 	return storage.FileInfo{Rows: int64(b.Rows()), Bytes: int64(len(data))}, errors.Join(err, f.Close())
 }
 
+// SumRows implements storage.Codec.
+func (c Codec) SumRows(_ context.Context, spec *storage.FileSpec) (sum uint64, rows int64, err error) {
+	ids := make([]int32, len(spec.Columns))
+	for i := range ids {
+		ids[i] = spec.Columns[i].UniqueID
+	}
+	add := func(b *block.Block) {
+		sum += b.SumRows(ids)
+		rows += int64(b.Rows())
+	}
+	for _, f := range spec.Files {
+		b, err := c.Read(f)
+		if err != nil {
+			return 0, 0, err
+		}
+		add(b)
+	}
+	if spec.Chunks == nil {
+		return sum, rows, nil
+	}
+	for chunk, err := range spec.Chunks {
+		if err != nil {
+			return 0, 0, err
+		}
+		b, err := Decode(spec.Columns, chunk)
+		if err != nil {
+			return 0, 0, err
+		}
+		add(b)
+	}
+	return sum, rows, nil
+}
+
 // Read reads a file that a Codec wrote.
 func (c Codec) Read(f storage.File) (*block.Block, error) {
 	in, err := c.FS.Open(f.Path)
