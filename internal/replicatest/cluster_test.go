@@ -31,6 +31,9 @@ type cluster struct {
 	parts []int64
 	now   time.Time
 
+	// first are the replicas with which the tables were made.
+	first map[int64]bool
+
 	bes     []*backend
 	model   *model
 	visible map[int64]int64
@@ -88,6 +91,10 @@ func newCluster(ctx context.Context, seed uint64, fault string) *cluster {
 	}
 	c.table("t0", 3)
 	c.table("t1", 2)
+	c.first = map[int64]bool{}
+	for _, p := range c.places(nil) {
+		c.first[p.ID] = true
+	}
 	return c
 }
 
