@@ -99,8 +99,8 @@ func (c *cluster) lose() {
 
 // forgetWrites has coordinators know that a backend lost what they wrote. The log
 // cannot tell: a commit names backends and not replicas, so that a replica which
-// was replaced between a write and its first commit counts as if it had the
-// rowset. Without this the checks find that.
+// was replaced, or dropped and added, between a write and its first commit counts
+// as if it had the rowset. Without this the checks find that.
 func (c *cluster) forgetWrites(b *backend) {
 	for _, l := range c.loads {
 		l.failed[b.id] = true

@@ -108,6 +108,7 @@ func (c *cluster) dropReplica() {
 	}
 	c.must(err, "drop_replica")
 	c.note("tablet %d: replica %d on backend %d is dropped", tablet.ID, r.ID, r.BackendID)
+	c.forgetWrites(c.backend(r.BackendID)) // another replica may come there before they commit
 	c.count("drop replica")
 }
 
