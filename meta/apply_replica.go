@@ -131,7 +131,9 @@ func (s *State) dropReplica(c *DropReplica) (Result, error) {
 
 // replaceReplicas puts new replicas, which lack everything, in the place of a
 // BE's replicas that are not among those that it still has: it lost a storage
-// root (docs/protocol.md, H13). An empty tablet's has nothing to lack.
+// root (docs/protocol.md, H13). An empty tablet's has nothing to lack. Whether a
+// version is VISIBLE now is looked at when all are replaced: until then those that
+// are left count for what is lost.
 func (s *State) replaceReplicas(backendID int64, left []int64, wallMs int64) {
 	var lost []int64
 	for _, p := range s.places {
@@ -144,6 +146,7 @@ func (s *State) replaceReplicas(backendID int64, left []int64, wallMs int64) {
 		}
 	}
 	slices.Sort(lost) // ids are given in this order on every FE
+	var changed []int64
 	for _, id := range lost {
 		at, ok := s.replicaOf(id, backendID)
 		if !ok || slices.Contains(left, at.replica.ID) {
@@ -155,7 +158,10 @@ func (s *State) replaceReplicas(backendID int64, left []int64, wallMs int64) {
 		s.book.ForgetDurable(at.partition.ID, backendID)
 		replicas[i].Cloning = s.book.AddReplica(at.partition.ID, id, backendID)
 		s.setReplicas(at, replicas)
-		s.book.Recheck(at.partition.ID, wallMs, placement{s})
+		changed = append(changed, at.partition.ID)
+	}
+	for _, id := range changed {
+		s.book.Recheck(id, wallMs, placement{s})
 	}
 }
 

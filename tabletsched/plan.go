@@ -49,6 +49,8 @@ type Input struct {
 	// where to; Rest are those that wait after a failure.
 	Busy map[int64]Clone
 	Rest map[int64]bool
+	// Tries counts the clones of a replica that failed since one succeeded.
+	Tries map[int64]int
 	// NowMs is the scheduler's own clock: a new leader begins to wait anew, so
 	// that it hears everybody out.
 	NowMs int64
@@ -256,21 +258,7 @@ func (p *planner) clone(part *meta.Partition, tablet *meta.Tablet, r *replicaVie
 		v, _ := p.s.PartitionVersion(part.ID)
 		version = v.Committed
 	}
-	source := int64(0)
-	best := int64(0)
-	for i := range all {
-		o := &all[i]
-		if o.ID == r.ID || !o.alive || o.Cloning || p.from[o.BackendID] >= p.in.Limits.SlotsPerBackend {
-			continue
-		}
-		through := p.s.GapFree(part.ID, tablet.ID, o.BackendID)
-		if through < version {
-			continue
-		}
-		if source == 0 || through > best || through == best && p.from[o.BackendID] < p.from[source] {
-			source, best = o.BackendID, through
-		}
-	}
+	source := p.source(part, tablet, r, all, version)
 	if source == 0 {
 		return
 	}
@@ -285,6 +273,27 @@ func (p *planner) clone(part *meta.Partition, tablet *meta.Tablet, r *replicaVie
 	p.out.Clones = append(p.out.Clones, c)
 	p.to[r.BackendID]++
 	p.from[source]++
+}
+
+// source is the backend to clone from, 0 if there is none: the one that has most,
+// or after a failure the next best, since some cannot give what the log takes them
+// to have.
+func (p *planner) source(part *meta.Partition, tablet *meta.Tablet, r *replicaView, all []replicaView, version int64) int64 {
+	through := func(o *replicaView) int64 { return p.s.GapFree(part.ID, tablet.ID, o.BackendID) }
+	var can []*replicaView
+	for i := range all {
+		o := &all[i]
+		if o.ID != r.ID && o.alive && !o.Cloning && p.from[o.BackendID] < p.in.Limits.SlotsPerBackend && through(o) >= version {
+			can = append(can, o)
+		}
+	}
+	if len(can) == 0 {
+		return 0
+	}
+	slices.SortStableFunc(can, func(a, b *replicaView) int {
+		return cmp.Or(cmp.Compare(through(b), through(a)), cmp.Compare(p.from[a.BackendID], p.from[b.BackendID]))
+	})
+	return can[p.in.Tries[r.ID]%len(can)].BackendID
 }
 
 // add plans one more replica on the backend that suits best; it reports false if

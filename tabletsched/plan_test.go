@@ -60,6 +60,26 @@ func TestHole(t *testing.T) {
 
 // TestDeadBackend: after the delay its replicas are made anew elsewhere, then
 // dropped; one that comes back in time keeps them.
+// TestAnotherSourceIsTried: after a failure the next source is asked, in turn.
+func TestAnotherSourceIsTried(t *testing.T) {
+	c := newCluster(t, 3)
+	be := c.backends()
+	id := c.table("t", be).ID
+	c.commit(id)
+	c.commit(id, be[2])
+	in := &Input{Limits: DefaultLimits(), Tries: map[int64]int{}}
+	in.Limits.HoleDelayMs = 0
+	replica := c.tableByID(id).Partitions[0].Tablets[0].Replicas[2].ID
+	for tries, want := range []int64{be[0], be[1], be[0]} {
+		in.Tries[replica] = tries
+		var plan Plan
+		c.View(func(s *meta.State) { plan = Make(s, in) })
+		if len(plan.Clones) != 1 || plan.Clones[0].Source != want {
+			t.Errorf("after %d failures: %+v, want a clone from %d", tries, plan.Clones, want)
+		}
+	}
+}
+
 func TestDeadBackend(t *testing.T) {
 	c := newCluster(t, 4)
 	be := c.backends()

@@ -124,12 +124,13 @@ func (s *Scheduler) Lead(ctx context.Context, term uint64) {
 
 // look plans and takes the steps; clones go on in goroutines of wg.
 func (s *Scheduler) look(ctx context.Context, term uint64, wg *sync.WaitGroup) {
-	in := &Input{Limits: s.cfg.Limits(), Usage: s.cfg.Usage(), Rest: map[int64]bool{}}
+	in := &Input{Limits: s.cfg.Limits(), Usage: s.cfg.Usage(), Rest: map[int64]bool{}, Tries: map[int64]int{}}
 	now := time.Now()
 	s.mu.Lock()
 	in.Busy, in.NowMs = maps.Clone(s.busy), now.Sub(s.start).Milliseconds()
 	in.HoleSeen, in.DownSeen, in.EmptySeen = s.holes, s.down, s.bare
 	for id, f := range s.fails {
+		in.Tries[id] = f.times
 		if now.Before(f.until) {
 			in.Rest[id] = true
 		}

@@ -283,8 +283,8 @@ func (c *cluster) checkHole(b *backend, tablet int64) {
 			continue
 		}
 		hole := b.e.Replicas()[i].Hole
-		if hole <= c.st.LogBase(p.partition) || hole > c.model.last(p.partition) {
-			continue
+		if hole <= c.st.LogBase(p.partition) || hole > c.model.last(p.partition) || hole == 2 && !c.first[p.ID] {
+			continue // only a clone helps, as it does for a replica that follows a removed one
 		}
 		w := c.model.at(p.partition, hole).tablets[tablet]
 		if w == nil {

@@ -31,6 +31,9 @@ type cluster struct {
 	parts []int64
 	now   time.Time
 
+	// first are the replicas with which the tables were made.
+	first map[int64]bool
+
 	bes     []*backend
 	model   *model
 	visible map[int64]int64
@@ -38,8 +41,10 @@ type cluster struct {
 	late    []*lateWrite
 	stale   []*staleOrder
 	values  int64
-	counts  map[string]int
-	trace   []string
+	// tries counts the failed clones of replicas.
+	tries  map[int64]int
+	counts map[string]int
+	trace  []string
 }
 
 // failure is what a check found; it ends the run.
@@ -77,7 +82,7 @@ const (
 func newCluster(ctx context.Context, seed uint64, fault string) *cluster {
 	c := &cluster{
 		ctx: ctx, rng: rand.New(rand.NewPCG(seed, 7)), seed: seed, fault: fault, st: meta.New(), term: 1,
-		now: time.UnixMilli(1_700_000_000_000), model: newModel(), visible: map[int64]int64{}, counts: map[string]int{},
+		now: time.UnixMilli(1_700_000_000_000), model: newModel(), visible: map[int64]int64{}, counts: map[string]int{}, tries: map[int64]int{},
 	}
 	c.do(&meta.InitCluster{ClusterID: "c", MetaEpoch: 1})
 	c.do(&meta.SetConfig{Key: meta.ConfigPublishLogMax, Value: fmt.Sprint(publishLogMax)})
@@ -88,6 +93,10 @@ func newCluster(ctx context.Context, seed uint64, fault string) *cluster {
 	}
 	c.table("t0", 3)
 	c.table("t1", 2)
+	c.first = map[int64]bool{}
+	for _, p := range c.places(nil) {
+		c.first[p.ID] = true
+	}
 	return c
 }
 

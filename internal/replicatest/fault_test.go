@@ -33,8 +33,8 @@ var faults = []struct {
 	name string
 	seed uint64
 }{
-	{skipMissing, 7}, {doneFirst, 2}, {noMajority, 1}, {loseRowset, 2}, {otherVersion, 1}, {keepTooMuch, 1}, {skipLast, 1}, {forgetClone, 1},
-	{unlinkRead, 14}, {abortVisible, 1}, {dropWaiting, 29}, {shortJump, 26}, {earlyDurable, 38}, {believeCommit, 1},
+	{skipMissing, 7}, {doneFirst, 2}, {noMajority, 1}, {loseRowset, 2}, {otherVersion, 1}, {keepTooMuch, 1}, {skipLast, 1}, {forgetClone, 2},
+	{unlinkRead, 17}, {abortVisible, 1}, {dropWaiting, 64}, {shortJump, 26}, {earlyDurable, 50}, {believeCommit, 2},
 }
 
 // fromClone is the mark of a replica that is to be cloned.

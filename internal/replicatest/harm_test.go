@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"dorisgo/meta"
+	"dorisgo/meta/txn"
 )
 
 // stop ends a backend's life; it may stay away.
@@ -64,7 +65,8 @@ func (c *cluster) spare(b *backend, partition, tablet int64) bool {
 		if o.damaged[tablet] {
 			return false
 		}
-		spare = spare || !p.Cloning && c.holds(o, p, c.model.last(partition))
+		// What the log knows to be missing may be pending there, and of no use.
+		spare = spare || !p.Cloning && c.st.FirstMissing(partition, tablet, o.id) == 0 && c.holds(o, p, c.model.last(partition))
 	}
 	return spare
 }
@@ -97,8 +99,8 @@ func (c *cluster) lose() {
 
 // forgetWrites has coordinators know that a backend lost what they wrote. The log
 // cannot tell: a commit names backends and not replicas, so that a replica which
-// was replaced between a write and its first commit counts as if it had the
-// rowset. Without this the checks find that.
+// was replaced, or dropped and added, between a write and its first commit counts
+// as if it had the rowset. Without this the checks find that.
 func (c *cluster) forgetWrites(b *backend) {
 	for _, l := range c.loads {
 		l.failed[b.id] = true
@@ -113,7 +115,9 @@ func (c *cluster) damage() {
 		return
 	}
 	p := pick(c, places)
-	if !c.spare(b, p.partition, p.tablet) {
+	if !c.spare(b, p.partition, p.tablet) || slices.ContainsFunc(c.undecided(), func(l *load) bool {
+		return l.tablets[p.tablet] != nil && c.st.Txn(l.id).State == txn.Precommitted // nobody scrubs what is pending
+	}) {
 		return
 	}
 	root := pick(c, b.roots).Path

@@ -108,6 +108,7 @@ func (c *cluster) dropReplica() {
 	}
 	c.must(err, "drop_replica")
 	c.note("tablet %d: replica %d on backend %d is dropped", tablet.ID, r.ID, r.BackendID)
+	c.forgetWrites(c.backend(r.BackendID)) // another replica may come there before they commit
 	c.count("drop replica")
 }
 
@@ -175,6 +176,7 @@ func (c *cluster) clone(o *tabletsched.Clone) {
 	}
 	if err != nil {
 		c.count("clone that failed")
+		c.tries[o.Replica.ID]++
 		c.note("clone of tablet %d to %d from %d: %v", o.Tablet, b.id, o.Source, err)
 		return
 	}
@@ -218,7 +220,7 @@ func (c *cluster) deliverLate0(b *backend) {
 
 // schedule takes the steps that the scheduler plans.
 func (c *cluster) schedule() (steps int) {
-	in := &tabletsched.Input{Limits: tabletsched.DefaultLimits()}
+	in := &tabletsched.Input{Limits: tabletsched.DefaultLimits(), Tries: c.tries}
 	in.Limits.RepairDelayMs, in.Limits.HoleDelayMs, in.Limits.DisableBalance = 0, 0, true
 	plan := tabletsched.Make(c.st, in)
 	for i := range plan.Clones {

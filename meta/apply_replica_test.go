@@ -1,0 +1,54 @@
+package meta
+
+import (
+	"fmt"
+	"testing"
+
+	"dorisgo/meta/txn"
+)
+
+// TestALostDiskCountsForNothing: a disk with several replicas is lost. While the
+// first of them is replaced the others are still there by the catalog, but not
+// one of them makes anything VISIBLE any more.
+func TestALostDiskCountsForNothing(t *testing.T) {
+	r := &room{T: t, s: New(), boot: 1}
+	r.do(&InitCluster{ClusterID: "c"})
+	register := func(i int, root string, accept ...string) int64 {
+		return r.do(&RegisterBackend{
+			UUID: fmt.Sprint(i), Host: fmt.Sprint("h", i), HeartbeatPort: 9050, Dirs: []BackendDir{{UUID: root, Path: "/r"}}, AcceptLoss: accept,
+		}).ID
+	}
+	var be []int64
+	for i := range 4 {
+		be = append(be, register(i, fmt.Sprint("root", i)))
+	}
+	r.db = r.do(&CreateDatabase{Name: "d"}).ID
+	def := r.newTable("t")
+	part := &Partition{Name: "p"}
+	for i := range 2 {
+		tablet := &Tablet{Bucket: i}
+		for _, b := range be[:3] {
+			tablet.Replicas = append(tablet.Replicas, Replica{BackendID: b})
+		}
+		part.Tablets = append(part.Tablets, tablet)
+	}
+	def.Buckets, def.Props.ReplicationNum, def.Partitions = 2, 3, []*Partition{part}
+	r.do(&CreateTable{DB: "d", Table: def})
+	r.do(&AddReplica{TabletID: r.table("t").Partitions[0].Tablets[0].ID, BackendID: be[3]})
+	table := r.table("t")
+	part = table.Partitions[0]
+	tx := r.do(&BeginTxn{DBID: r.db, TableID: table.ID, TableEpoch: table.Epoch, SchemaVersion: table.SchemaVersion, Label: "l", TimeoutMs: 1000}).Txn
+	r.do(&CommitTxn{TxnID: tx.ID, Partitions: []txn.PartitionCommit{{PartitionID: part.ID, Tablets: []txn.TabletCommit{
+		{TabletID: part.Tablets[0].ID, RowsetID: [16]byte{1}, Rows: 1, Backends: be[1:]},
+		{TabletID: part.Tablets[1].ID, RowsetID: [16]byte{2}, Rows: 1, Backends: be[:2]},
+	}}}})
+	// The first tablet has two of four, the second one two of three.
+	if got := r.do(&PublishDone{TxnID: tx.ID, BackendIDs: []int64{be[0], be[1], be[3]}}).Txn.State; got != txn.Committed {
+		t.Fatalf("it is %s", got)
+	}
+	register(0, "new", "root0")
+	// Now the first one has two of three, and the second one one of two.
+	if got := r.s.Txn(tx.ID).State; got != txn.Committed {
+		t.Errorf("after the loss it is %s", got)
+	}
+}
