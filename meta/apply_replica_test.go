@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"dorisgo/doriserr"
 	"dorisgo/meta/txn"
 )
 
@@ -50,5 +51,39 @@ func TestALostDiskCountsForNothing(t *testing.T) {
 	// Now the first one has two of three, and the second one one of two.
 	if got := r.s.Txn(tx.ID).State; got != txn.Committed {
 		t.Errorf("after the loss it is %s", got)
+	}
+}
+
+// TestACommitNamesReplicas: a replica that took another's place on the same
+// backend between a load's write and its commit has none of the load's rows.
+func TestACommitNamesReplicas(t *testing.T) {
+	r := &room{T: t, s: New(), boot: 1}
+	r.do(&InitCluster{ClusterID: "c"})
+	var be []int64
+	for i := range 3 {
+		be = append(be, r.do(&RegisterBackend{UUID: fmt.Sprint(i), Host: fmt.Sprint("h", i), HeartbeatPort: 9050}).ID)
+	}
+	r.db = r.do(&CreateDatabase{Name: "d"}).ID
+	def := r.newTable("t")
+	tablet := &Tablet{}
+	for _, b := range be {
+		tablet.Replicas = append(tablet.Replicas, Replica{BackendID: b})
+	}
+	def.Buckets, def.Props.ReplicationNum, def.Partitions = 1, 3, []*Partition{{Name: "p", Tablets: []*Tablet{tablet}}}
+	r.do(&CreateTable{DB: "d", Table: def})
+	table := r.table("t")
+	part := table.Partitions[0]
+	old := part.Tablets[0].Replicas
+	tx := r.do(&BeginTxn{DBID: r.db, TableID: table.ID, TableEpoch: table.Epoch, SchemaVersion: table.SchemaVersion, Label: "l", TimeoutMs: 1000}).Txn
+	commit := &CommitTxn{TxnID: tx.ID, Partitions: []txn.PartitionCommit{{PartitionID: part.ID, Tablets: []txn.TabletCommit{{
+		TabletID: part.Tablets[0].ID, RowsetID: [16]byte{1}, Rows: 1, Backends: be[:2], Replicas: []int64{old[0].ID, old[1].ID},
+	}}}}}
+	// The tablet is empty, so that the new replica counts at once.
+	r.do(&DropReplica{TabletID: part.Tablets[0].ID, ReplicaID: old[0].ID})
+	fresh := r.do(&AddReplica{TabletID: part.Tablets[0].ID, BackendID: be[0]}).ID
+	r.refused(commit, doriserr.FewReplicas, "succ replica num 1 < load required replica num 2")
+	commit.Partitions[0].Tablets[0].Replicas[0] = fresh
+	if got := r.do(commit).Txn; got.State != txn.Committed || len(got.Partitions[0].Tablets[0].Backends) != 2 || got.Partitions[0].Tablets[0].Replicas != nil {
+		t.Errorf("written again: %+v", got)
 	}
 }

@@ -1,6 +1,8 @@
 package meta
 
 import (
+	"slices"
+
 	"dorisgo/doriserr"
 	"dorisgo/meta/txn"
 )
@@ -71,9 +73,34 @@ func (s *State) commitTxn(c *CommitTxn) (Result, error) {
 		timeout = configInt(s.config, ConfigPrecommitS, defaultPrecommitS) * 1000
 	}
 	return s.commit(&txn.Commit{
-		TxnID: c.TxnID, Owner: c.Owner, Partitions: c.Partitions, LoadedRows: c.LoadedRows, FilteredRows: c.FilteredRows,
+		TxnID: c.TxnID, Owner: c.Owner, Partitions: s.present(c.Partitions), LoadedRows: c.LoadedRows, FilteredRows: c.FilteredRows,
 		TwoPhase: c.TwoPhase, PrecommitTimeoutMs: timeout, WallMs: c.WallMs,
 	})
+}
+
+// present leaves of what a load wrote the replicas that are still there: one of
+// the same backend that took another's place has none of it (docs/protocol.md,
+// H23).
+func (s *State) present(parts []txn.PartitionCommit) []txn.PartitionCommit {
+	out := slices.Clone(parts)
+	for i := range out {
+		place := s.places[out[i].PartitionID]
+		out[i].Tablets = slices.Clone(out[i].Tablets)
+		for j := range out[i].Tablets {
+			tc := &out[i].Tablets[j]
+			if place != nil && len(tc.Replicas) == len(tc.Backends) {
+				var left []int64
+				for k, b := range tc.Backends {
+					if id := place.ids[tabletBackend{tc.TabletID, b}]; id == tc.Replicas[k] {
+						left = append(left, b)
+					}
+				}
+				tc.Backends = left
+			}
+			tc.Replicas = nil
+		}
+	}
+	return out
 }
 
 // commit asks the rules for a commit, unless the table is gone.

@@ -58,7 +58,7 @@ func partCommitToPB(p txn.PartitionCommit) *metapb.PartitionCommit {
 	return &metapb.PartitionCommit{
 		PartitionId: p.PartitionID, Version: p.Version,
 		Tablets: each(p.Tablets, func(t txn.TabletCommit) *metapb.TabletCommit {
-			return &metapb.TabletCommit{TabletId: t.TabletID, RowsetId: idToPB(t.RowsetID), Parts: t.Parts, Rows: t.Rows, Checksum: t.Checksum, Backends: t.Backends}
+			return &metapb.TabletCommit{TabletId: t.TabletID, RowsetId: idToPB(t.RowsetID), Parts: t.Parts, Rows: t.Rows, Checksum: t.Checksum, Backends: t.Backends, Replicas: t.Replicas}
 		}),
 	}
 }
@@ -67,7 +67,7 @@ func partCommitFromPB(p *metapb.PartitionCommit) txn.PartitionCommit {
 	return txn.PartitionCommit{
 		PartitionID: p.GetPartitionId(), Version: p.GetVersion(),
 		Tablets: each(p.GetTablets(), func(t *metapb.TabletCommit) txn.TabletCommit {
-			return txn.TabletCommit{TabletID: t.GetTabletId(), RowsetID: idFromPB(t.GetRowsetId()), Parts: t.GetParts(), Rows: t.GetRows(), Checksum: t.GetChecksum(), Backends: t.GetBackends()}
+			return txn.TabletCommit{TabletID: t.GetTabletId(), RowsetID: idFromPB(t.GetRowsetId()), Parts: t.GetParts(), Rows: t.GetRows(), Checksum: t.GetChecksum(), Backends: t.GetBackends(), Replicas: t.GetReplicas()}
 		}),
 	}
 }

@@ -50,7 +50,11 @@ type partitionPlace struct {
 	// holders are the backends of each tablet, cloning those of its replicas
 	// that are Cloning.
 	holders, cloning map[int64][]int64
+	// ids are the replicas.
+	ids map[tabletBackend]int64
 }
+
+type tabletBackend struct{ tablet, backend int64 }
 
 // firstID is the first id that Apply gives; the ids below are Doris' own.
 const firstID = 10001

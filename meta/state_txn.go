@@ -154,10 +154,11 @@ func (p placement) TableEpoch(tableID int64) uint64 {
 // place makes a table's partitions known to the transaction rules.
 func (s *State) place(t *Table) {
 	for _, p := range t.Partitions {
-		pp := &partitionPlace{tableID: t.ID, epoch: p.Epoch, holders: make(map[int64][]int64, len(p.Tablets))}
+		pp := &partitionPlace{tableID: t.ID, epoch: p.Epoch, holders: make(map[int64][]int64, len(p.Tablets)), ids: map[tabletBackend]int64{}}
 		for _, tablet := range p.Tablets {
 			pp.holders[tablet.ID] = nil
 			for _, r := range tablet.Replicas {
+				pp.ids[tabletBackend{tablet.ID, r.BackendID}] = r.ID
 				if r.Cloning {
 					if pp.cloning == nil {
 						pp.cloning = map[int64][]int64{}

@@ -108,6 +108,16 @@ func TestDutiesEndWithTheTerm(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Error("duties go on although the lead is gone")
 		}
+		// A barrier that is under way when everything closes never ends.
+		for range 100 {
+			for _, n := range g.nodes {
+				if _, ok := n.Ready(); ok {
+					return
+				}
+			}
+			time.Sleep(100 * time.Millisecond) // virtual
+		}
+		t.Error("nobody leads in the end")
 	})
 }
 

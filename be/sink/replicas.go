@@ -296,13 +296,13 @@ func (w *write) note(b *builtRowset) error {
 	tw := w.tabletWrite(b)
 	have := 0
 	var cause error
-	tw.Backends = tw.Backends[:0]
+	tw.Backends, tw.Replicas = tw.Backends[:0], tw.Replicas[:0]
 	for _, r := range b.tablet.Replicas {
 		if err := w.failed[r.BackendID]; err != nil {
 			cause = fmt.Errorf("backend %d: %w", r.BackendID, err)
 			continue
 		}
-		tw.Backends = append(tw.Backends, r.BackendID)
+		tw.Backends, tw.Replicas = append(tw.Backends, r.BackendID), append(tw.Replicas, r.ID)
 		if !r.Cloning {
 			have++
 		}

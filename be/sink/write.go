@@ -127,12 +127,24 @@ func notWritten(tablet int64, written, replicas int, cause error) error {
 	return err
 }
 
+// sort brings the backends, and the replicas on them, into order.
+func (tw *tabletWrite) sort() {
+	ids := make(map[int64]int64, len(tw.Backends))
+	for i, b := range tw.Backends {
+		ids[b] = tw.Replicas[i]
+	}
+	slices.Sort(tw.Backends)
+	for i, b := range tw.Backends {
+		tw.Replicas[i] = ids[b]
+	}
+}
+
 // written is what the commit names, tablets in the order of their ids.
 func (w *write) written() *Written {
 	out := &Written{Rows: w.rows}
 	byPartition := map[int64]*fepb.PartitionWrite{}
 	for _, tw := range w.tablets {
-		slices.Sort(tw.Backends)
+		tw.sort()
 		if tw.Parts > 1 {
 			tw.Checksum = crc32.Checksum(tw.sums, castagnoli)
 		} else {

@@ -266,6 +266,7 @@ func partitions(in []*fepb.PartitionWrite) []txn.PartitionCommit {
 		for j, t := range p.Tablets {
 			out[i].Tablets[j] = txn.TabletCommit{
 				TabletID: t.TabletId, RowsetID: requestID(t.RowsetId), Parts: t.Parts, Rows: t.Rows, Checksum: t.Checksum, Backends: t.Backends,
+				Replicas: t.Replicas,
 			}
 		}
 	}

@@ -92,15 +92,12 @@ func (c *cluster) lose() {
 		}
 	}
 	b.register(uuid)
-	c.forgetWrites(b)
 	c.count("lost disk")
 	c.note("backend %d: root %d is lost", b.id, i)
 }
 
-// forgetWrites has coordinators know that a backend lost what they wrote. The log
-// cannot tell: a commit names backends and not replicas, so that a replica which
-// was replaced, or dropped and added, between a write and its first commit counts
-// as if it had the rowset. Without this the checks find that.
+// forgetWrites has coordinators know that a disk spoiled what they wrote: nobody
+// looks at it again between the write and the commit.
 func (c *cluster) forgetWrites(b *backend) {
 	for _, l := range c.loads {
 		l.failed[b.id] = true

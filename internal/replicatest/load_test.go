@@ -262,7 +262,7 @@ func (c *cluster) named(l *load) []txn.PartitionCommit {
 		tc := txn.TabletCommit{TabletID: id, RowsetID: w.id, Parts: w.parts, Rows: int64(len(w.rows))}
 		for _, r := range l.planned[id] {
 			if !l.failed[r.BackendID] || c.fault == noMajority {
-				tc.Backends = append(tc.Backends, r.BackendID)
+				tc.Backends, tc.Replicas = append(tc.Backends, r.BackendID), append(tc.Replicas, r.ID)
 			}
 		}
 		pc.PartitionID, pc.Tablets = w.partition, append(pc.Tablets, tc)

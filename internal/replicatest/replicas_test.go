@@ -77,7 +77,6 @@ func (c *cluster) removeGone(b *backend) {
 		}
 		b.cut(func() { c.must(b.e.RemoveReplica(c.ctx, r.TabletID, r.ReplicaID), "remove") })
 		c.count("remove replica")
-		c.forgetWrites(b)
 		delete(b.damaged, r.TabletID)
 		return
 	}
@@ -108,7 +107,6 @@ func (c *cluster) dropReplica() {
 	}
 	c.must(err, "drop_replica")
 	c.note("tablet %d: replica %d on backend %d is dropped", tablet.ID, r.ID, r.BackendID)
-	c.forgetWrites(c.backend(r.BackendID)) // another replica may come there before they commit
 	c.count("drop replica")
 }
 

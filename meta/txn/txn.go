@@ -93,6 +93,10 @@ type TabletCommit struct {
 	Checksum uint32
 	// Backends hold the rowset durably, sorted.
 	Backends []int64
+	// Replicas are, in a commit that asks, the replicas on Backends that were
+	// written, so that one which was replaced since counts for nothing. Empty in
+	// a Book.
+	Replicas []int64
 }
 
 // HasWAL reports whether the transaction is a group whose WAL may exist.

@@ -160,7 +160,10 @@ type TabletCommit struct {
 	Checksum uint32                 `protobuf:"fixed32,4,opt,name=checksum,proto3" json:"checksum,omitempty"`
 	Backends []int64                `protobuf:"varint,5,rep,packed,name=backends,proto3" json:"backends,omitempty"`
 	// Rowsets that the tablet got; 0 means 1.
-	Parts         uint32 `protobuf:"varint,6,opt,name=parts,proto3" json:"parts,omitempty"`
+	Parts uint32 `protobuf:"varint,6,opt,name=parts,proto3" json:"parts,omitempty"`
+	// The replicas that the rowset was written to, one for each of backends; of a
+	// commit alone.
+	Replicas      []int64 `protobuf:"varint,7,rep,packed,name=replicas,proto3" json:"replicas,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -235,6 +238,13 @@ func (x *TabletCommit) GetParts() uint32 {
 		return x.Parts
 	}
 	return 0
+}
+
+func (x *TabletCommit) GetReplicas() []int64 {
+	if x != nil {
+		return x.Replicas
+	}
+	return nil
 }
 
 type PartitionCommit struct {
@@ -558,14 +568,15 @@ const file_metapb_txn_proto_rawDesc = "" +
 	"\vinterval_ms\x18\x02 \x01(\x03R\n" +
 	"intervalMs\x12\x1a\n" +
 	"\breleased\x18\x03 \x01(\bR\breleased\x12\x12\n" +
-	"\x04lost\x18\x04 \x01(\bR\x04lost\"\xaa\x01\n" +
+	"\x04lost\x18\x04 \x01(\bR\x04lost\"\xc6\x01\n" +
 	"\fTabletCommit\x12\x1b\n" +
 	"\ttablet_id\x18\x01 \x01(\x03R\btabletId\x12\x1b\n" +
 	"\trowset_id\x18\x02 \x01(\fR\browsetId\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\x03R\x04rows\x12\x1a\n" +
 	"\bchecksum\x18\x04 \x01(\aR\bchecksum\x12\x1a\n" +
 	"\bbackends\x18\x05 \x03(\x03R\bbackends\x12\x14\n" +
-	"\x05parts\x18\x06 \x01(\rR\x05parts\"\x86\x01\n" +
+	"\x05parts\x18\x06 \x01(\rR\x05parts\x12\x1a\n" +
+	"\breplicas\x18\a \x03(\x03R\breplicas\"\x86\x01\n" +
 	"\x0fPartitionCommit\x12!\n" +
 	"\fpartition_id\x18\x01 \x01(\x03R\vpartitionId\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x126\n" +
