@@ -34,7 +34,7 @@ var faults = []struct {
 	seed uint64
 }{
 	{skipMissing, 7}, {doneFirst, 2}, {noMajority, 1}, {loseRowset, 2}, {otherVersion, 1}, {keepTooMuch, 1}, {skipLast, 1}, {forgetClone, 2},
-	{unlinkRead, 17}, {abortVisible, 1}, {dropWaiting, 64}, {shortJump, 26}, {earlyDurable, 50}, {believeCommit, 2},
+	{unlinkRead, 17}, {abortVisible, 1}, {dropWaiting, 64}, {shortJump, 1010}, {earlyDurable, 50}, {believeCommit, 2},
 }
 
 // fromClone is the mark of a replica that is to be cloned.
@@ -150,7 +150,7 @@ func (c *cluster) unlink(b *backend) {
 
 // TestFaults puts each fault in, in one run after the other, until it is noticed.
 func TestFaults(t *testing.T) {
-	const most = 100
+	const most = 300
 	for _, fault := range faults {
 		if testing.Short() && fault.seed > 1 {
 			continue // those that show in the first run are enough for the race detector
