@@ -202,7 +202,7 @@ func TestFaultDuringRecovery(t *testing.T) {
 	})
 }
 
-// TestWALLimit: commits of one table fail for two minutes (B-64). Its async
+// TestWALLimit: commits of one table fail for two minutes. Its async
 // loads are refused once enough WALs wait, another table is not touched, retries
 // back off, and all drains by itself.
 func TestWALLimit(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestStop: an orderly stop commits what is open; when its time is up sync
-// waiters have an answer and async rows are in their WAL (B-68). goleak sees to
+// waiters have an answer and async rows are in their WAL. goleak sees to
 // the rest.
 func TestStop(t *testing.T) {
 	bubble(t, func(t *testing.T) {

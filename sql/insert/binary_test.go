@@ -36,7 +36,7 @@ func le(n int, v uint64) []byte {
 	return binary.LittleEndian.AppendUint64(nil, v)[:n]
 }
 
-// TestBinaryNumbers has the values of case B-102.
+// TestBinaryNumbers: numbers of the binary protocol at their limits.
 func TestBinaryNumbers(t *testing.T) {
 	const max = math.MaxUint64
 	f32 := func(v float32) []byte { return le(4, uint64(math.Float32bits(v))) }
@@ -90,7 +90,7 @@ func TestBinaryNumbers(t *testing.T) {
 	}
 }
 
-// TestBinaryDates has the values of case B-103.
+// TestBinaryDates: dates and times of the binary protocol in all their lengths.
 func TestBinaryDates(t *testing.T) {
 	tab := table(
 		col("at", value.Type{Kind: value.DateTime, Scale: 6}, true),
@@ -139,7 +139,7 @@ func TestBinaryDates(t *testing.T) {
 	}
 }
 
-// TestBinaryStrings has case B-104 and the NUL byte of B-29.
+// TestBinaryStrings: strings of the binary protocol, a NUL byte among them.
 func TestBinaryStrings(t *testing.T) {
 	for _, typ := range []byte{0x00, 0x0f, 0x10, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff} {
 		pk := &packet{}
@@ -307,7 +307,7 @@ func TestPrepareErrors(t *testing.T) {
 	}
 }
 
-// TestManyParams has the counts of case B-100.
+// TestManyParams: as many parameters as the protocol can count, and more.
 func TestManyParams(t *testing.T) {
 	sql := func(rows int) []byte {
 		return []byte("INSERT INTO t3 VALUES (?,?,?)" + strings.Repeat(",(?,?,?)", rows-1))
@@ -324,7 +324,7 @@ func TestManyParams(t *testing.T) {
 	}
 }
 
-// TestParamsCut has case B-105: cut packets and odd flags.
+// TestParamsCut: cut packets and odd flags.
 func TestParamsCut(t *testing.T) {
 	pk := &packet{}
 	pk.long(1)

@@ -16,13 +16,13 @@
 //   - a statement is atomic: after an error the block is as it was
 //     (TestErrors, FuzzText, FuzzParams);
 //   - every rejected value shows: in strict mode as an error that names row and
-//     column, else in Result.Filtered or as a NULL (TestNotStrict, case B-22);
+//     column, else in Result.Filtered or as a NULL (TestNotStrict);
 //   - a literal is data and passes through no text format that gives some bytes
-//     a second meaning (TestStrings, case B-29);
+//     a second meaning (TestStrings);
 //   - defaults such as CURRENT_TIMESTAMP are those of the statement
-//     (TestDefaults, case B-25);
+//     (TestDefaults);
 //   - a cut packet is an error, leaves the known parameter types alone, and
-//     never a panic (TestParamsCut, FuzzParams, case B-105).
+//     never a panic (TestParamsCut, FuzzParams).
 //
 // How a literal becomes a value of a type is decided in packages value and
 // block alone, so that INSERT, CSV and JSON agree.

@@ -29,7 +29,7 @@ type Prepared struct {
 }
 
 // CountParams is the number of parameters of any statement, refused if the
-// protocol cannot tell it (case B-100).
+// protocol cannot tell it.
 func CountParams(sql []byte, noBackslash bool) (int, error) {
 	n := token.Params(sql, noBackslash)
 	if n > MaxParams {

@@ -73,7 +73,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestStrings has the values of case B-29.
+// TestStrings: quotes, escapes and bytes that are easily taken for something else.
 func TestStrings(t *testing.T) {
 	const sql = `(1,'\\N',1),(2,'"q"',2),(3,'a,b\n\tc',3),(4,'',4),(5,NULL,5),(6,"it""s 'x'",6),(7,'50\%\_',7),(8,'é''中',8)`
 	want := []string{`\N`, `"q"`, "a,b\n\tc", "", "NULL", `it"s 'x'`, `50\%\_`, "é'中"}
@@ -213,7 +213,7 @@ func withDefault(c meta.Column, k meta.DefaultKind, text string, scale uint8) me
 	return c
 }
 
-// TestDefaults has case B-25: the time of the statement in the session's zone.
+// TestDefaults: the time of the statement in the session's zone.
 func TestDefaults(t *testing.T) {
 	stamp := func(scale uint8) value.Type { return value.Type{Kind: value.DateTime, Scale: scale} }
 	tab := table(

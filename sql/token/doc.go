@@ -7,6 +7,6 @@
 // Invariants, each with the test that breaks without it:
 //   - a token lies inside the text, is not empty except EOF, and tokens come in
 //     order without overlap (FuzzLexer);
-//   - quotes, back quotes and comments hide semicolons (TestSplit, case B-107);
+//   - quotes, back quotes and comments hide semicolons (TestSplit);
 //   - a Lexer always moves forward, so that hostile text ends (FuzzLexer).
 package token

@@ -112,7 +112,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestSplit has the statements of case B-107.
+// TestSplit: a semicolon ends a statement unless quotes or comments hide it.
 func TestSplit(t *testing.T) {
 	for _, c := range []struct {
 		sql  string
