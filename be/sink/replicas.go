@@ -39,7 +39,8 @@ type lateness struct {
 type late struct {
 	// bytes are on their way.
 	bytes int64
-	// slow says that nobody waits for the backend beyond the majority.
+	// slow says that nobody waits for the backend beyond the majority. It ends with
+	// a write that somebody waited for, or that took no longer than graceLeast.
 	slow bool
 }
 
@@ -79,7 +80,7 @@ func (l *lateness) begin(backend, bytes int64) error {
 	return nil
 }
 
-// end notes that a write ended; in time says that somebody waited for it.
+// end notes that a write ended; inTime says that it was worth the wait.
 func (l *lateness) end(backend, bytes int64, inTime bool) {
 	l.mu.Lock()
 	b := l.backends[backend]
@@ -195,6 +196,7 @@ func (w *write) requests(built []builtRowset) map[int64]*bepb.WriteRowsetsReques
 
 // write is one backend's write.
 func (s *sending) write(backend, size int64, r *bepb.WriteRowsetsRequest) {
+	start := time.Now()
 	err := s.w.s.writer.WriteRowsets(s.ctx, backend, r)
 	s.mu.Lock()
 	left := s.left
@@ -202,7 +204,7 @@ func (s *sending) write(backend, size int64, r *bepb.WriteRowsetsRequest) {
 		s.done <- answer{backend, err}
 	}
 	s.mu.Unlock()
-	s.w.s.late.end(backend, size, !left && err == nil)
+	s.w.s.late.end(backend, size, err == nil && (!left || time.Since(start) <= graceLeast))
 	if left {
 		s.w.s.log.Info("a write to a slow backend ended after its load", "txn_id", r.TxnId, "backend_id", backend, "bytes", size, "err", err)
 	}

@@ -67,6 +67,17 @@ func TestSlowReplica(t *testing.T) {
 		if on, took := write(4); !slices.Equal(on, []int64{1, 2, 3}) || took != 50*time.Millisecond {
 			t.Errorf("after it was in time: %v after %v", on, took)
 		}
+		// One that is well again, but always a little behind the majority, is waited
+		// for again as well.
+		slow.Store(int64(time.Second))
+		write(5)
+		time.Sleep(2 * time.Second)
+		slow.Store(int64(15 * time.Millisecond))
+		write(6)
+		time.Sleep(time.Second)
+		if on, took := write(7); !slices.Equal(on, []int64{1, 2, 3}) || took != 15*time.Millisecond {
+			t.Errorf("a little behind: %v after %v", on, took)
+		}
 	})
 }
 
