@@ -245,7 +245,9 @@ func makeTable(ctx context.Context, f *frontend, n *Node) error {
 			return err
 		}
 	}
-	return n.Catalog.Wait(ctx, f.AppliedIndex())
+	var index uint64 // not the log's: what a recovering BE proposes meanwhile changes no catalog
+	f.View(func(st *meta.State) { index = st.CatalogIndex() })
+	return n.Catalog.Wait(ctx, index)
 }
 
 // theTable is d.t.
