@@ -89,10 +89,20 @@ func (s *State) addReplica(c *AddReplica) (Result, error) {
 	if slices.ContainsFunc(at.tablet.Replicas, func(r Replica) bool { return r.BackendID == c.BackendID }) {
 		return Result{}, doriserr.New(doriserr.Conflict, "tablet %d has a replica on backend %d", c.TabletID, c.BackendID)
 	}
-	r := Replica{ID: s.newID(), BackendID: c.BackendID}
-	r.Cloning = s.book.AddReplica(at.partition.ID, c.TabletID, c.BackendID)
+	s.book.AddReplica(at.partition.ID, c.TabletID, c.BackendID)
+	r := Replica{ID: s.newID(), BackendID: c.BackendID, Cloning: s.beginsCloning(at, c.BackendID)}
 	s.setReplicas(at, append(slices.Clone(at.tablet.Replicas), r))
 	return Result{ID: r.ID}, nil
+}
+
+// beginsCloning reports whether a tablet's new replica on a BE is Cloning. That of
+// an empty tablet is as well, although it lacks nothing: the BE may have had an
+// earlier replica, of which a write that is still under way makes it unsure what
+// it has, and only a clone makes it sure. But the last replica of an empty tablet
+// has no other to be cloned from.
+func (s *State) beginsCloning(at replicaAt, backendID int64) bool {
+	return !s.book.Empty(at.partition.ID) ||
+		slices.ContainsFunc(at.tablet.Replicas, func(r Replica) bool { return r.BackendID != backendID && !r.Cloning })
 }
 
 // promote ends a replica's time as Cloning.
@@ -131,8 +141,7 @@ func (s *State) dropReplica(c *DropReplica) (Result, error) {
 
 // replaceReplicas puts new replicas, which lack everything, in the place of a
 // BE's replicas that are not among those that it still has: it lost a storage
-// root (docs/protocol.md, H13). An empty tablet's has nothing to lack. Whether a
-// version is VISIBLE now is looked at when all are replaced: until then those that
+// root (docs/protocol.md, H13). Whether a version is VISIBLE now is looked at when all are replaced: until then those that
 // are left count for what is lost.
 func (s *State) replaceReplicas(backendID int64, left []int64, wallMs int64) {
 	var lost []int64
@@ -156,7 +165,8 @@ func (s *State) replaceReplicas(backendID int64, left []int64, wallMs int64) {
 		i := slices.Index(replicas, at.replica)
 		replicas[i].ID = s.newID()
 		s.book.ForgetDurable(at.partition.ID, backendID)
-		replicas[i].Cloning = s.book.AddReplica(at.partition.ID, id, backendID)
+		s.book.AddReplica(at.partition.ID, id, backendID)
+		replicas[i].Cloning = s.beginsCloning(at, backendID)
 		s.setReplicas(at, replicas)
 		changed = append(changed, at.partition.ID)
 	}

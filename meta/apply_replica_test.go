@@ -35,7 +35,9 @@ func TestALostDiskCountsForNothing(t *testing.T) {
 	}
 	def.Buckets, def.Props.ReplicationNum, def.Partitions = 2, 3, []*Partition{part}
 	r.do(&CreateTable{DB: "d", Table: def})
-	r.do(&AddReplica{TabletID: r.table("t").Partitions[0].Tablets[0].ID, BackendID: be[3]})
+	first := r.table("t").Partitions[0].Tablets[0].ID
+	r.do(&AddReplica{TabletID: first, BackendID: be[3]})
+	r.do(&ReportReplica{Event: ReplicaRepaired, TabletID: first, BackendID: be[3], BootEpoch: 1, Version: 1})
 	table := r.table("t")
 	part = table.Partitions[0]
 	tx := r.do(&BeginTxn{DBID: r.db, TableID: table.ID, TableEpoch: table.Epoch, SchemaVersion: table.SchemaVersion, Label: "l", TimeoutMs: 1000}).Txn
@@ -51,6 +53,35 @@ func TestALostDiskCountsForNothing(t *testing.T) {
 	// Now the first one has two of three, and the second one one of two.
 	if got := r.s.Txn(tx.ID).State; got != txn.Committed {
 		t.Errorf("after the loss it is %s", got)
+	}
+}
+
+// TestTheLastReplicaOfAnEmptyTablet: all disks of a tablet without rows are lost.
+// The last replica has no other to be cloned from and goes on as it is, and the
+// others are cloned from it.
+func TestTheLastReplicaOfAnEmptyTablet(t *testing.T) {
+	r := &room{T: t, s: New(), boot: 1}
+	r.do(&InitCluster{ClusterID: "c"})
+	register := func(i int, root string, accept ...string) int64 {
+		return r.do(&RegisterBackend{
+			UUID: fmt.Sprint(i), Host: fmt.Sprint("h", i), HeartbeatPort: 9050, Dirs: []BackendDir{{UUID: root, Path: "/r"}}, AcceptLoss: accept,
+		}).ID
+	}
+	tablet := &Tablet{}
+	for i := range 3 {
+		tablet.Replicas = append(tablet.Replicas, Replica{BackendID: register(i, fmt.Sprint("root", i))})
+	}
+	r.db = r.do(&CreateDatabase{Name: "d"}).ID
+	def := r.newTable("t")
+	def.Buckets, def.Props.ReplicationNum, def.Partitions = 1, 3, []*Partition{{Name: "p", Tablets: []*Tablet{tablet}}}
+	r.do(&CreateTable{DB: "d", Table: def})
+	for i := range 3 {
+		register(i, fmt.Sprint("new", i), fmt.Sprint("root", i))
+	}
+	for i, rep := range r.table("t").Partitions[0].Tablets[0].Replicas {
+		if want := i < 2; rep.Cloning != want {
+			t.Errorf("replica %d: cloning %v, want %v", i, rep.Cloning, want)
+		}
 	}
 }
 
@@ -78,9 +109,12 @@ func TestACommitNamesReplicas(t *testing.T) {
 	commit := &CommitTxn{TxnID: tx.ID, Partitions: []txn.PartitionCommit{{PartitionID: part.ID, Tablets: []txn.TabletCommit{{
 		TabletID: part.Tablets[0].ID, RowsetID: [16]byte{1}, Rows: 1, Backends: be[:2], Replicas: []int64{old[0].ID, old[1].ID},
 	}}}}}
-	// The tablet is empty, so that the new replica counts at once.
 	r.do(&DropReplica{TabletID: part.Tablets[0].ID, ReplicaID: old[0].ID})
 	fresh := r.do(&AddReplica{TabletID: part.Tablets[0].ID, BackendID: be[0]}).ID
+	if !r.table("t").Partitions[0].Tablets[0].Replicas[2].Cloning {
+		t.Fatal("the new replica counts before it was cloned")
+	}
+	r.do(&ReportReplica{Event: ReplicaRepaired, TabletID: part.Tablets[0].ID, BackendID: be[0], BootEpoch: 1, ReplicaID: fresh, Version: 1})
 	r.refused(commit, doriserr.FewReplicas, "succ replica num 1 < load required replica num 2")
 	commit.Partitions[0].Tablets[0].Replicas[0] = fresh
 	if got := r.do(commit).Txn; got.State != txn.Committed || len(got.Partitions[0].Tablets[0].Backends) != 2 || got.Partitions[0].Tablets[0].Replicas != nil {

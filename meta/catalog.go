@@ -134,8 +134,8 @@ type Tablet struct {
 type Replica struct {
 	ID        int64
 	BackendID int64
-	// Cloning says that the replica was added to a tablet that has rows and has
-	// not been filled from another one yet: it gets new rows and counts for no
+	// Cloning says that the replica was added later than its tablet was made and
+	// has not been filled from another one yet: it gets new rows and counts for no
 	// majority (docs/protocol.md, rule 10).
 	Cloning bool
 }

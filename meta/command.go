@@ -341,8 +341,8 @@ type ReportReplica struct {
 }
 
 // AddReplica gives a tablet one more replica on a BE that has none of it.
-// Unless the tablet is empty it is Cloning until ReplicaRepaired says that it
-// has every committed version. Result.ID is the replica's id.
+// It is Cloning until ReplicaRepaired says that it has every committed version.
+// Result.ID is the replica's id.
 type AddReplica struct {
 	RequestID [16]byte
 	TabletID  int64

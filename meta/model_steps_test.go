@@ -435,12 +435,19 @@ func (m *model) addReplica(t *rapid.T) {
 		return
 	}
 	p := m.parts[part.ID]
-	r := &modelReplica{backend: be.id, cloning: len(p.log) > 0}
+	r := &modelReplica{backend: be.id, cloning: m.beginsCloning(part.ID, tablet, be.id)}
 	for v := int64(2); v <= int64(len(p.log))+1; v++ {
 		p.missing[missingKey(tablet, be.id, v)] = true
 	}
 	r.id = m.applyWant(t, c, 0, true).ID
 	m.replicas[tablet] = append(m.replicas[tablet], r)
+}
+
+// beginsCloning: a new replica counts for nothing before it is cloned, unless there
+// is neither a row nor another replica that counts.
+func (m *model) beginsCloning(part, tablet, backend int64) bool {
+	return len(m.parts[part].log) > 0 ||
+		slices.ContainsFunc(m.replicas[tablet], func(r *modelReplica) bool { return r.backend != backend && !r.cloning })
 }
 
 func (m *model) dropReplica(t *rapid.T) {
@@ -503,7 +510,7 @@ func (m *model) loseRoot(t *rapid.T) {
 						continue
 					}
 					p := m.parts[part.ID]
-					r.cloning = len(p.log) > 0
+					r.cloning = m.beginsCloning(part.ID, tablet.ID, be.id)
 					for v := int64(2); v <= int64(len(p.log))+1; v++ {
 						p.missing[missingKey(tablet.ID, be.id, v)] = true
 					}

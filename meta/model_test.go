@@ -537,8 +537,8 @@ func (m *model) checkReplicas(t *rapid.T, part *Partition) {
 				t.Fatalf("tablet %d has replica %+v, want %+v", tablet.ID, r, w)
 			}
 			whole := m.s.GapFree(part.ID, tablet.ID, r.BackendID) >= committed
-			if whole != p.gapFree(tablet.ID, r.BackendID, committed) || r.Cloning && whole {
-				t.Fatalf("tablet %d on backend %d: whole %v, cloning %v", tablet.ID, r.BackendID, whole, r.Cloning)
+			if whole != p.gapFree(tablet.ID, r.BackendID, committed) {
+				t.Fatalf("tablet %d on backend %d: whole %v", tablet.ID, r.BackendID, whole)
 			}
 		}
 	}

@@ -238,10 +238,11 @@ func (p *planner) tablet(want int, part *meta.Partition, tablet *meta.Tablet, li
 	}
 }
 
-// clone plans to fill a replica that lacks something.
+// clone plans to fill a replica that lacks something, or is Cloning: that of an
+// empty tablet lacks nothing and waits for a clone all the same.
 func (p *planner) clone(part *meta.Partition, tablet *meta.Tablet, r *replicaView, all []replicaView) {
 	missing := p.s.FirstMissing(part.ID, tablet.ID, r.BackendID)
-	if missing == 0 || !r.alive {
+	if missing == 0 && !r.Cloning || !r.alive {
 		return
 	}
 	first := since(p.in.HoleSeen, r.ID, p.in.NowMs)

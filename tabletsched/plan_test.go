@@ -58,8 +58,24 @@ func TestHole(t *testing.T) {
 	c.wantWhole(3)
 }
 
-// TestDeadBackend: after the delay its replicas are made anew elsewhere, then
-// dropped; one that comes back in time keeps them.
+// TestEmptyTablet: a new replica of a tablet without rows is cloned at once, before
+// it counts.
+func TestEmptyTablet(t *testing.T) {
+	c := newCluster(t, 4)
+	be := c.backends()
+	id := c.table("t", be[:3]).ID
+	c.do(&meta.AddReplica{TabletID: c.tableByID(id).Partitions[0].Tablets[0].ID, BackendID: be[3]})
+	in := input()
+	in.Limits.DisableBalance = true
+	var plan Plan
+	c.View(func(s *meta.State) { plan = Make(s, in) })
+	if len(plan.Clones) != 1 || plan.Clones[0].Replica.BackendID != be[3] || plan.Clones[0].Version != 1 || len(plan.Drops) > 0 {
+		t.Fatalf("%+v", plan)
+	}
+	c.settle(in, 20)
+	c.wantWhole(3)
+}
+
 // TestAnotherSourceIsTried: after a failure the next source is asked, in turn.
 func TestAnotherSourceIsTried(t *testing.T) {
 	c := newCluster(t, 3)
@@ -80,6 +96,8 @@ func TestAnotherSourceIsTried(t *testing.T) {
 	}
 }
 
+// TestDeadBackend: after the delay its replicas are made anew elsewhere, then
+// dropped; one that comes back in time keeps them.
 func TestDeadBackend(t *testing.T) {
 	c := newCluster(t, 4)
 	be := c.backends()

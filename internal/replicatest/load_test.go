@@ -158,15 +158,6 @@ func (b *backend) deliver(r *bepb.WriteRowsetsRequest, again bool) (ok bool) {
 	return ok && done
 }
 
-// replaced reports whether a late write is for a replica that the log has not any
-// more. A backend without the tablet takes it and makes the earlier replica; once
-// that is removed it holds a new replica of an empty tablet back until a clone,
-// although the log counts it. That is a weakness of the product, which the checks
-// find if such writes are delivered.
-func (c *cluster) replaced(w *lateWrite) bool {
-	return slices.ContainsFunc(w.req.Replicas, func(r *bepb.TabletReplica) bool { return c.st.ReplicaID(r.TabletId, w.b.id) != r.ReplicaId })
-}
-
 // deliverLate ends a write that came too late for its commit.
 func (c *cluster) deliverLate() {
 	if len(c.late) == 0 {
@@ -175,9 +166,6 @@ func (c *cluster) deliverLate() {
 	i := c.rng.IntN(len(c.late))
 	w := c.late[i]
 	c.late = slices.Delete(c.late, i, i+1)
-	if c.replaced(w) {
-		return
-	}
 	if !w.b.down {
 		c.count("late write")
 		w.b.deliver(w.req, false)

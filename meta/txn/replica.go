@@ -6,13 +6,13 @@ import (
 	"dorisgo/doriserr"
 )
 
-// AddReplica makes a tablet's new replica known. cloning says that the tablet has
-// committed rows, which the replica lacks all. What is PRECOMMITTED may name an
-// earlier replica on the backend, whose rowsets the new one does not have.
-func (b *Book) AddReplica(partitionID, tabletID, backendID int64) (cloning bool) {
+// AddReplica makes a tablet's new replica known, which lacks every committed
+// version. What is PRECOMMITTED may name an earlier replica on the backend, whose
+// rowsets the new one does not have.
+func (b *Book) AddReplica(partitionID, tabletID, backendID int64) {
 	p := b.parts[partitionID]
 	if p == nil {
-		return false
+		return
 	}
 	for _, t := range b.Undecided() {
 		b.dropHolder(t, partitionID, tabletID, backendID)
@@ -21,7 +21,7 @@ func (b *Book) AddReplica(partitionID, tabletID, backendID int64) (cloning bool)
 		p.holders = slices.Insert(slices.Clone(p.holders), i, backendID)
 	}
 	if p.committed == FirstVersion {
-		return false
+		return
 	}
 	m := make([]int64, 0, p.committed-p.base+1)
 	if p.base > FirstVersion {
@@ -31,7 +31,12 @@ func (b *Book) AddReplica(partitionID, tabletID, backendID int64) (cloning bool)
 		m = append(m, v)
 	}
 	p.missing[replica{tabletID, backendID}] = m
-	return true
+}
+
+// Empty reports whether a partition never had a committed version.
+func (b *Book) Empty(partitionID int64) bool {
+	p := b.parts[partitionID]
+	return p == nil || p.committed == FirstVersion
 }
 
 // dropHolder notes that a backend has not what a transaction wrote into a tablet.

@@ -17,9 +17,7 @@ func TestANewReplicaHasNothingPrecommitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.ForgetDurable(100, 2)
-	if !d.AddReplica(100, 1, 2) {
-		t.Fatal("the new replica need not be cloned")
-	}
+	d.AddReplica(100, 1, 2)
 	d.ReportRepaired(100, 1, 2, 2, 5, d.place)
 	if v := d.GapFree(100, 1, 2); v != 2 {
 		t.Fatalf("the new replica is gap-free through %d", v)

@@ -28,7 +28,7 @@ func (r *reader) add(part *meta.Partition, t *meta.Tablet, version int64) (*bepb
 	var on []int64
 	for _, rep := range t.Replicas {
 		b := r.st.Backend(rep.BackendID)
-		if b != nil && b.Alive && !r.avoid.HasReplica(t.ID, b.ID) && r.st.GapFree(part.ID, t.ID, b.ID) >= version {
+		if b != nil && b.Alive && !rep.Cloning && !r.avoid.HasReplica(t.ID, b.ID) && r.st.GapFree(part.ID, t.ID, b.ID) >= version {
 			on = append(on, b.ID)
 		}
 	}
@@ -114,6 +114,8 @@ func (r *reader) describe(part *meta.Partition, t *meta.Tablet, version int64) s
 			out = append(out, fmt.Sprintf("backend %d (%s) is not alive", b.ID, b.Host))
 		case r.avoid.HasReplica(t.ID, b.ID):
 			out = append(out, fmt.Sprintf("backend %d (%s) failed", b.ID, b.Host))
+		case rep.Cloning:
+			out = append(out, fmt.Sprintf("backend %d (%s) is being cloned to", b.ID, b.Host))
 		default:
 			out = append(out, fmt.Sprintf("backend %d (%s) lacks versions after %d of %d", b.ID, b.Host, r.st.GapFree(part.ID, t.ID, b.ID), version))
 		}
