@@ -38,6 +38,13 @@ func (s *State) GroupCount(backendID int64) int { return s.book.GroupCount(backe
 // TableGroups are the unreleased groups with WAL of a table, by id.
 func (s *State) TableGroups(tableID int64) []*txn.Txn { return s.book.TableGroups(tableID) }
 
+// EnoughPublished reports whether a committed transaction needs no more BEs than
+// those that it has and the given ones to become VISIBLE in its turn; true of one
+// that is not waiting.
+func (s *State) EnoughPublished(txnID int64, backends []int64) bool {
+	return s.book.Enough(txnID, backends, placement{s})
+}
+
 // OpenGroups are the groups of a table, sync ones included, that are not
 // decided, by id.
 func (s *State) OpenGroups(tableID int64) []*txn.Txn { return s.book.OpenGroups(tableID) }

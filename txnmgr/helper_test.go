@@ -30,6 +30,10 @@ type cluster struct {
 	leads bool
 	// ticks counts the ticks in the log.
 	ticks int
+	// reports are the backends of the PublishDone commands in the log.
+	reports [][]int64
+	// refuse, if set, is asked before a command is proposed.
+	refuse func(meta.Command) error
 	// bes are the BEs' published versions by partition.
 	bes map[int64]*backend
 	// answer, if set, is asked before a BE takes an order: an error is what the
@@ -101,6 +105,9 @@ func (c *cluster) apply(cmd meta.Command) (meta.Result, error) {
 	if _, ok := cmd.(*meta.Tick); ok {
 		c.ticks++
 	}
+	if r, ok := cmd.(*meta.PublishDone); ok {
+		c.reports = append(c.reports, r.BackendIDs)
+	}
 	c.index++
 	return c.st.Apply(c.index, cmd)
 }
@@ -111,8 +118,13 @@ func (c *cluster) Propose(ctx context.Context, cmd meta.Command) (meta.Result, e
 		return meta.Result{}, err
 	}
 	c.mu.Lock()
-	leads := c.leads
+	leads, refuse := c.leads, c.refuse
 	c.mu.Unlock()
+	if refuse != nil {
+		if err := refuse(cmd); err != nil {
+			return meta.Result{}, err
+		}
+	}
 	if !leads {
 		return meta.Result{}, doriserr.New(doriserr.NotLeader, "FE is not master")
 	}

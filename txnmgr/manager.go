@@ -190,8 +190,9 @@ func (m *Manager) Lead(ctx context.Context, term uint64) {
 	ticker := time.NewTicker(m.cfg.Tick)
 	defer ticker.Stop()
 	var catalog uint64
+	reports := newReports(m)
 	for {
-		m.hire(ctx, term, &wg)
+		m.hire(ctx, term, reports, &wg)
 		m.placed(&catalog)
 		select {
 		case <-ctx.Done():
@@ -237,7 +238,7 @@ func (m *Manager) placed(seen *uint64) {
 }
 
 // hire starts a publisher for each BE that has none.
-func (m *Manager) hire(ctx context.Context, term uint64, wg *sync.WaitGroup) {
+func (m *Manager) hire(ctx context.Context, term uint64, r *reports, wg *sync.WaitGroup) {
 	var ids []int64
 	m.cfg.Node.View(func(s *meta.State) {
 		for _, b := range s.Backends() {
@@ -248,7 +249,7 @@ func (m *Manager) hire(ctx context.Context, term uint64, wg *sync.WaitGroup) {
 	defer m.mu.Unlock()
 	for _, id := range ids {
 		if m.publishers[id] == nil {
-			p := newPublisher(m, id, term)
+			p := newPublisher(m, id, term, r)
 			m.publishers[id] = p
 			wg.Go(func() { p.run(ctx) })
 		}

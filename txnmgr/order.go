@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"dorisgo/meta"
+	"dorisgo/meta/txn"
 	"dorisgo/rpc/bepb"
 )
 
@@ -150,13 +151,13 @@ func (o *Order) Events(s *meta.State, bootEpoch uint64, reply *bepb.PublishReply
 	return events
 }
 
-// Unreported are those of the transactions of which the log does not know that
-// the BE published them, and of which the BE has rows: no other counts for a
-// majority.
+// Unreported are those of the transactions that are not VISIBLE yet, of which the
+// log does not know that the BE published them, and of which the BE has rows: no
+// other counts for a majority.
 func Unreported(s *meta.State, backendID int64, ids []int64) []int64 {
 	var out []int64
 	for _, id := range ids {
-		if t := s.Txn(id); t != nil && t.HoldsAny(backendID) && !slices.Contains(t.Published, backendID) {
+		if t := s.Txn(id); t != nil && t.State != txn.Visible && t.HoldsAny(backendID) && !slices.Contains(t.Published, backendID) {
 			out = append(out, id)
 		}
 	}

@@ -21,7 +21,9 @@ type publisher struct {
 	m         *Manager
 	backendID int64
 	term      uint64
-	wake      chan struct{}
+	// reports are those of all BEs of the term.
+	reports *reports
+	wake    chan struct{}
 	// reborn tells of a new life of the BE.
 	reborn chan struct{}
 
@@ -38,9 +40,9 @@ type publisher struct {
 	giveUp context.CancelFunc
 }
 
-func newPublisher(m *Manager, backendID int64, term uint64) *publisher {
+func newPublisher(m *Manager, backendID int64, term uint64, r *reports) *publisher {
 	return &publisher{
-		m: m, backendID: backendID, term: term, wake: make(chan struct{}, 1), reborn: make(chan struct{}, 1),
+		m: m, backendID: backendID, term: term, reports: r, wake: make(chan struct{}, 1), reborn: make(chan struct{}, 1),
 		todo: map[int64]bool{}, all: true, through: map[int64]int64{},
 	}
 }
@@ -188,7 +190,6 @@ func (p *publisher) send(ctx context.Context, o *order) error {
 		return err
 	}
 	p.m.observe("publish", start)
-	defer p.m.observe("report", time.Now())
 	p.mu.Lock()
 	if o.life == p.life {
 		for _, partition := range o.Confirm(reply, p.through) {
@@ -242,10 +243,7 @@ func (p *publisher) report(ctx context.Context, ids []int64) error {
 	p.m.cfg.Node.View(func(s *meta.State) { waiting = Unreported(s, p.backendID, ids) })
 	errs := make(chan error, len(waiting))
 	for _, id := range waiting {
-		go func() {
-			_, err := p.m.cfg.Node.Propose(ctx, &meta.PublishDone{TxnID: id, BackendIDs: []int64{p.backendID}})
-			errs <- err
-		}()
+		go func() { errs <- p.reports.add(ctx, id, p.backendID) }()
 	}
 	var first error
 	for range waiting {

@@ -58,13 +58,34 @@ func (b *Book) advance(txnID, wallMs int64, place Placement) {
 // version before t's and a majority of each tablet's replicas published it.
 func (b *Book) ready(t *Txn, place Placement) bool {
 	for i := range t.Partitions {
+		if p := b.parts[t.Partitions[i].PartitionID]; p != nil && p.visible != t.Partitions[i].Version-1 {
+			return false
+		}
+	}
+	return b.publishedByMajorities(t, place)
+}
+
+// Enough reports whether a committed transaction needs no more backends to
+// become VISIBLE than those that it has and the given ones; what it waits for
+// behind earlier versions is not looked at.
+func (b *Book) Enough(txnID int64, backends []int64, place Placement) bool {
+	t := b.txns[txnID]
+	if t == nil || t.State != Committed {
+		return true
+	}
+	with := *t
+	with.Published = slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.Published, backends))))
+	return b.publishedByMajorities(&with, place)
+}
+
+// publishedByMajorities reports whether a majority of the replicas of each of
+// t's tablets that still exist published it.
+func (b *Book) publishedByMajorities(t *Txn, place Placement) bool {
+	for i := range t.Partitions {
 		pc := &t.Partitions[i]
 		p := b.parts[pc.PartitionID]
 		if p == nil {
 			continue
-		}
-		if p.visible != pc.Version-1 {
-			return false
 		}
 		for j := range pc.Tablets {
 			tc := &pc.Tablets[j]
