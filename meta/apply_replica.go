@@ -164,7 +164,9 @@ func (s *State) replaceReplicas(backendID int64, left []int64, wallMs int64) {
 		replicas := slices.Clone(at.tablet.Replicas)
 		i := slices.Index(replicas, at.replica)
 		replicas[i].ID = s.newID()
-		s.book.ForgetDurable(at.partition.ID, backendID)
+		if !s.keepsPart(at.partition, backendID, left) {
+			s.book.ForgetDurable(at.partition.ID, backendID)
+		}
 		s.book.AddReplica(at.partition.ID, id, backendID)
 		replicas[i].Cloning = s.beginsCloning(at, backendID)
 		s.setReplicas(at, replicas)
@@ -173,6 +175,16 @@ func (s *State) replaceReplicas(backendID int64, left []int64, wallMs int64) {
 	for _, id := range changed {
 		s.book.Recheck(id, wallMs, placement{s})
 	}
+}
+
+// keepsPart reports whether a BE that lost a storage root still has another replica
+// of a partition. Then what it reported durable holds: each of its roots has
+// published that. To forget it would let go of the publish log, which the replica
+// that it has may be the last one to need.
+func (s *State) keepsPart(p *Partition, backendID int64, left []int64) bool {
+	return slices.ContainsFunc(p.Tablets, func(t *Tablet) bool {
+		return slices.ContainsFunc(t.Replicas, func(r Replica) bool { return r.BackendID == backendID && slices.Contains(left, r.ID) })
+	})
 }
 
 // tabletsOn are the tablets of a partition that have a replica on a BE.

@@ -121,3 +121,66 @@ func TestACommitNamesReplicas(t *testing.T) {
 		t.Errorf("written again: %+v", got)
 	}
 }
+
+// TestALostDiskBesideAnother: a backend that lost one of two disks keeps what it
+// reported durable as long as it has another replica of the partition: that one may
+// be the last to need the publish log.
+func TestALostDiskBesideAnother(t *testing.T) {
+	for _, keeps := range []bool{true, false} {
+		r := &room{T: t, s: New(), boot: 1}
+		r.do(&InitCluster{ClusterID: "c"})
+		register := func(i int, root string, left []int64, accept ...string) int64 {
+			return r.do(&RegisterBackend{
+				UUID: fmt.Sprint(i), Host: fmt.Sprint("h", i), HeartbeatPort: 9050, Replicas: left, AcceptLoss: accept,
+				Dirs: []BackendDir{{UUID: root, Path: "/r"}, {UUID: fmt.Sprint("second", i), Path: "/s"}},
+			}).ID
+		}
+		var be []int64
+		for i := range 3 {
+			be = append(be, register(i, fmt.Sprint("root", i), nil))
+		}
+		r.db = r.do(&CreateDatabase{Name: "d"}).ID
+		def := r.newTable("t")
+		part := &Partition{Name: "p"}
+		for i := range 2 {
+			tablet := &Tablet{Bucket: i}
+			for _, b := range be {
+				tablet.Replicas = append(tablet.Replicas, Replica{BackendID: b})
+			}
+			part.Tablets = append(part.Tablets, tablet)
+		}
+		def.Buckets, def.Props.ReplicationNum, def.Partitions = 2, 3, []*Partition{part}
+		r.do(&CreateTable{DB: "d", Table: def})
+		table := r.table("t")
+		part = table.Partitions[0]
+		for i := range 2 {
+			tx := r.do(&BeginTxn{DBID: r.db, TableID: table.ID, TableEpoch: table.Epoch, SchemaVersion: table.SchemaVersion, Label: fmt.Sprint(i), TimeoutMs: 1000}).Txn
+			r.do(&CommitTxn{TxnID: tx.ID, Partitions: []txn.PartitionCommit{{PartitionID: part.ID, Tablets: []txn.TabletCommit{
+				{TabletID: part.Tablets[0].ID, RowsetID: [16]byte{byte(i), 1}, Rows: 1, Backends: be},
+			}}}})
+			r.do(&PublishDone{TxnID: tx.ID, BackendIDs: be})
+		}
+		for i, b := range be {
+			durable := int64(3)
+			if i == 0 {
+				durable = 2
+			}
+			r.do(&ReportDurable{BackendID: b, BootEpoch: 1, Versions: []DurableVersion{{PartitionID: part.ID, Version: durable}}})
+		}
+		if base := r.s.LogBase(part.ID); base != 2 {
+			t.Fatalf("the log begins after %d", base)
+		}
+		var left []int64
+		if keeps {
+			left = []int64{part.Tablets[0].Replicas[0].ID}
+		}
+		register(0, "new", left, "root0")
+		if behind := r.s.BehindLog(part.ID, be[0]); behind == keeps {
+			t.Errorf("with another replica %v, the backend is behind the log: %v", keeps, behind)
+		}
+		now := r.table("t").Partitions[0].Tablets[1].Replicas[0]
+		if !now.Cloning || now.ID == part.Tablets[1].Replicas[0].ID {
+			t.Errorf("the lost replica became %+v", now)
+		}
+	}
+}
