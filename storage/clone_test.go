@@ -23,7 +23,7 @@ func cloneFrom(ctx context.Context, from, to *storage.Engine, base int64, r stor
 	if c.Whole(least) {
 		return c.Through(), nil
 	}
-	src, err := from.OpenClone(ctx, part, r.TabletID, c.Ends(), least)
+	src, err := from.OpenClone(ctx, part, r.TabletID, c.Ends(), c.Least(least))
 	if err != nil {
 		return 0, err
 	}
@@ -125,6 +125,52 @@ func TestClone(t *testing.T) {
 		wantHoles(t, to, order(5, 5, rows(50, 5, 11, 5), many(51, 5, 12, 5000)), map[int64]int64{})
 		closeEngine(t, to)
 	})
+}
+
+// TestCloneTakesNothingBack: a replica that is filled anew as a whole has published
+// versions that a source may not have reached. The metadata count on those, and a
+// clone without them would take them away until the next one.
+func TestCloneTakesNothingBack(t *testing.T) {
+	from := opened(t, options(vfs.NewMem()))
+	sfs, _, to := second(t, 1)
+	r := storage.TabletReplica{TabletID: 11, ReplicaID: 9}
+	for v := int64(2); v <= 5; v++ {
+		if v < 5 {
+			load(t, from, v, v, rows(v, v, 11, v))
+		}
+		load(t, to, v, v, rows(v, v, 11, v))
+	}
+	write(t, to, 7, rows(7, 7, 11, 7)) // waits behind the hole and stays
+	if err := to.Distrust(t.Context(), part, r); err != nil {
+		t.Fatal(err)
+	}
+	c, err := to.BeginClone(t.Context(), part, 1, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if least := c.Least(2); least != 5 {
+		t.Errorf("it wants at least version %d", least)
+	}
+	src, err := from.OpenClone(t.Context(), part, 11, c.Ends(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fetch(t.Context(), src, c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Finish(t.Context(), src.Keep, src.Through); !doriserr.Is(err, doriserr.VersionGone) {
+		t.Errorf("a clone through version %d: %v", src.Through, err)
+	}
+	if err := errors.Join(src.Close(), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	load(t, from, 5, 5, rows(5, 5, 11, 5))
+	wantClone(t, from, to, 1, r, 2, 5)
+	load(t, from, 6, 6, rows(6, 6, 12, 6))
+	load(t, to, 6, 6, rows(6, 6, 12, 6))
+	wantHoles(t, to, order(7, 7, rows(7, 7, 11, 7)), map[int64]int64{})
+	wantRows(t, sfs, to, 11, 7, 2, 3, 4, 5, 7)
+	closeEngine(t, to)
 }
 
 // TestCloneAhead: a clone may be ahead of what is published here, and what the

@@ -25,6 +25,8 @@ type CloneTarget struct {
 	ends    []int64
 	hole    int64
 	through int64
+	// last is the last version that brought the tablet rows which it published.
+	last int64
 
 	rowsets []*tablet.Rowset
 	// data are the rows of those rowsets that are inline, and inline their bytes.
@@ -61,7 +63,7 @@ func (e *Engine) BeginClone(ctx context.Context, partitionID, base int64, r Tabl
 	}
 	t.cloning = true
 	c := &CloneTarget{
-		e: e, part: part, state: t, replica: r.ReplicaID, hole: t.hole, through: t.gapFree(published),
+		e: e, part: part, state: t, replica: r.ReplicaID, hole: t.hole, through: t.gapFree(published), last: t.graph.Last(),
 		data: map[rowset.ID][]byte{}, columns: map[rowset.ColumnsID][]byte{},
 	}
 	c.ends = t.graph.Ends(c.through)
@@ -70,6 +72,11 @@ func (e *Engine) BeginClone(ctx context.Context, partitionID, base int64, r Tabl
 
 // Whole reports whether the tablet lacks nothing through a version.
 func (c *CloneTarget) Whole(version int64) bool { return c.hole == 0 && c.through >= version }
+
+// Least is the version that a source must have to be of use, if version is wanted:
+// what the tablet published above its hole goes with the switch, and the metadata
+// believe that it has that.
+func (c *CloneTarget) Least(version int64) int64 { return max(version, c.last) }
 
 // Through is the version through which the tablet was gap-free at the start.
 func (c *CloneTarget) Through() int64 { return c.through }
@@ -226,6 +233,8 @@ func (c *CloneTarget) finish(keep, through int64) (done bool, err error) {
 		return false, doriserr.New(doriserr.VersionGone, "tablet %d has changed: version %d is no boundary any more", t.id, keep)
 	case through < have:
 		return false, doriserr.New(doriserr.VersionGone, "a clone of tablet %d through version %d brings nothing: it has version %d", t.id, through, have)
+	case through < t.graph.Last():
+		return false, doriserr.New(doriserr.VersionGone, "a clone of tablet %d through version %d takes back version %d", t.id, through, t.graph.Last())
 	case through < max(h.floor, t.base):
 		return false, doriserr.New(doriserr.VersionGone, "a clone of tablet %d through version %d leaves a gap: it must reach version %d",
 			t.id, through, max(h.floor, t.base))

@@ -61,7 +61,7 @@ func (s *Server) clone(ctx context.Context, r *bepb.CloneTabletRequest) (reply *
 		return &bepb.CloneTabletReply{Through: target.Through()}, nil
 	}
 	stream, err := s.Fetch(ctx, r.SourceId, &bepb.FetchTabletRequest{
-		PartitionId: partition, TabletId: r.Replica.TabletId, Ends: target.Ends(), Version: r.Version,
+		PartitionId: partition, TabletId: r.Replica.TabletId, Ends: target.Ends(), Version: target.Least(r.Version),
 	})
 	if err != nil {
 		return nil, err
