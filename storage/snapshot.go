@@ -101,6 +101,19 @@ func (s *Snapshot) Files() []File {
 	return files
 }
 
+// CheckFile reads one of the snapshot's files and compares it with its record, for
+// a reader that could make no sense of it. nil says that it is as it was written.
+// Damage takes the replica out of service from the rowset's first version on, as
+// Scrub does.
+func (s *Snapshot) CheckFile(ctx context.Context, path string) error {
+	for _, rs := range s.rowsets {
+		if rs.Kind == rowset.File && s.state.root.file(s.state.id, rs.ID) == path {
+			return s.e.noteDamage(s.state, s.e.checkData(ctx, s.db, s.state, rs))
+		}
+	}
+	return nil
+}
+
 // Rows is the number of rows, inline ones and files' together.
 func (s *Snapshot) Rows() int64 {
 	var n int64

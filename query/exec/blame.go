@@ -1,18 +1,18 @@
 package exec
 
 import (
-	"fmt"
-	"os"
+	"context"
+	"strings"
 
 	"dorisgo/doriserr"
 	"dorisgo/storage"
 )
 
 // blame finds out whether an error of the engine is that of a pinned tablet: one
-// of its files is gone, has another length than it was written with, or no
-// Parquet marks. Such an error is Corrupt and says where; others stay as they
-// are. It looks at all files.
-func (e *Executor) blame(p pins, err error) error {
+// of its files is gone, or not as it was written. Such an error is Corrupt and
+// says where, so that another replica is read, and the replica here is out of
+// service until it was cloned. Others stay as they are.
+func (e *Executor) blame(ctx context.Context, p pins, err error) error {
 	if _, known := doriserr.PlaceOf(err); known || err == nil {
 		return err
 	}
@@ -22,7 +22,10 @@ func (e *Executor) blame(p pins, err error) error {
 	}
 	for _, s := range p {
 		for _, f := range s.Files() {
-			if bad := damage(&f); bad != nil {
+			if !suspect(err, &f) {
+				continue
+			}
+			if bad := s.CheckFile(ctx, f.Path); bad != nil {
 				return e.failed(s.TabletID, doriserr.New(doriserr.Corrupt, "file %s: %v: %v", f.Path, bad, err))
 			}
 		}
@@ -30,32 +33,10 @@ func (e *Executor) blame(p pins, err error) error {
 	return err
 }
 
-// parquetMark begins and ends every Parquet file.
-const parquetMark = "PAR1"
-
-// damage is what is wrong with a file as far as its length and marks tell, nil
-// if nothing is.
-func damage(f *storage.File) error {
-	r, err := os.Open(f.Path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	info, err := r.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() != f.Bytes {
-		return fmt.Errorf("it has %d bytes, not %d", info.Size(), f.Bytes)
-	}
-	var mark [len(parquetMark)]byte
-	for _, at := range []int64{0, f.Bytes - int64(len(mark))} {
-		if _, err := r.ReadAt(mark[:], at); err != nil {
-			return err
-		}
-		if string(mark[:]) != parquetMark {
-			return fmt.Errorf("no Parquet mark at offset %d", at)
-		}
-	}
-	return nil
+// suspect reports whether an error may come from reading a file: files are read
+// through for that, and most errors are those of statements. The engine names the
+// file in some errors of its reader; the others, of bytes that make no sense, are
+// of no class that a statement causes.
+func suspect(err error, f *storage.File) bool {
+	return doriserr.Is(err, doriserr.Internal) || strings.Contains(err.Error(), f.Path)
 }

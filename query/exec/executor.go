@@ -63,7 +63,7 @@ func (e *Executor) Query(ctx context.Context, r *bepb.QueryRequest, send func(*b
 	}
 	rows, err := e.Duck.Query(ctx, q)
 	if err != nil {
-		return e.blame(pins, err)
+		return e.blame(ctx, pins, err)
 	}
 	defer rows.Close()
 	head := &bepb.QueryChunk{}
@@ -84,7 +84,7 @@ func (e *Executor) stream(ctx context.Context, rows *duck.Rows, pins pins, send 
 			return nil
 		}
 		if err != nil {
-			return e.blame(pins, err)
+			return e.blame(ctx, pins, err)
 		}
 		if err := send(block.AppendEncoded(nil, b)); err != nil {
 			return err
@@ -224,7 +224,7 @@ func (e *Executor) Scan(ctx context.Context, r *bepb.ScanRequest, send func(*bep
 	in.Blocks = nil
 	rows, err := e.Duck.Query(ctx, &duck.Query{SQL: `SELECT * FROM "t"`, Tables: []duck.TableInput{*in}, Types: types(r.Columns)})
 	if err != nil {
-		return e.blame(pins, err)
+		return e.blame(ctx, pins, err)
 	}
 	defer rows.Close()
 	return e.stream(ctx, rows, pins, func(p []byte) error { return send(&bepb.ScanChunk{Block: p}) })
