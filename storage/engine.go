@@ -68,6 +68,9 @@ type tabletState struct {
 	graph tablet.Graph
 	// recorded says that the tablet's record is in Pebble as it is here.
 	recorded bool
+	// lasting says that some record of the tablet is durable: a crash cannot make
+	// it one that was never here.
+	lasting atomic.Bool
 	// cloning says that a CloneTarget is open.
 	cloning bool
 	// inline and inlineBytes count the live inline rowsets.

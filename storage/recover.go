@@ -77,7 +77,9 @@ func (rec *recovery) tablet(k, v []byte) error {
 	if other := rec.e.tablets[id]; other != nil {
 		return corrupt("tablet %d is in root %s as well", id, other.root.path)
 	}
-	rec.e.tablets[id] = &tabletState{id: id, root: rec.r, tabletRecord: t, recorded: true}
+	state := &tabletState{id: id, root: rec.r, tabletRecord: t, recorded: true}
+	state.lasting.Store(true)
+	rec.e.tablets[id] = state
 	rec.r.tablets.Add(1)
 	return nil
 }

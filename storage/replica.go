@@ -128,7 +128,7 @@ func (e *Engine) place(part *partition, replicas []TabletReplica, synced bool) e
 		if t.replica == 0 && r.ReplicaID != 0 {
 			t.replica, t.recorded = r.ReplicaID, false
 		}
-		if !t.recorded {
+		if !t.recorded || synced && !t.lasting.Load() {
 			fresh[i] = append(fresh[i], t)
 		}
 		t.mu.Unlock()
@@ -171,9 +171,19 @@ func (e *Engine) placeOn(r *root, part *partition, h *home, fresh []*tabletState
 		t.mu.Lock()
 		t.recorded = true
 		t.mu.Unlock()
+		if synced {
+			t.lasting.Store(true)
+		}
 	}
 	if h != nil {
 		part.homes[r.index] = h
+	}
+	if len(fresh) > 0 && !synced {
+		r.dur.after(func() {
+			for _, t := range fresh {
+				t.lasting.Store(true)
+			}
+		})
 	}
 	return nil
 }
