@@ -8,20 +8,23 @@ import (
 	"dorisgo/meta/txn"
 )
 
+// register starts a life of backend number i, whose only disk is root.
+func (r *room) register(i int, root string, accept ...string) int64 {
+	r.Helper()
+	return r.do(&RegisterBackend{
+		UUID: fmt.Sprint(i), Host: fmt.Sprint("h", i), HeartbeatPort: 9050, Dirs: []BackendDir{{UUID: root, Path: "/r"}}, AcceptLoss: accept,
+	}).ID
+}
+
 // TestALostDiskCountsForNothing: a disk with several replicas is lost. While the
 // first of them is replaced the others are still there by the catalog, but not
 // one of them makes anything VISIBLE any more.
 func TestALostDiskCountsForNothing(t *testing.T) {
 	r := &room{T: t, s: New(), boot: 1}
 	r.do(&InitCluster{ClusterID: "c"})
-	register := func(i int, root string, accept ...string) int64 {
-		return r.do(&RegisterBackend{
-			UUID: fmt.Sprint(i), Host: fmt.Sprint("h", i), HeartbeatPort: 9050, Dirs: []BackendDir{{UUID: root, Path: "/r"}}, AcceptLoss: accept,
-		}).ID
-	}
 	var be []int64
 	for i := range 4 {
-		be = append(be, register(i, fmt.Sprint("root", i)))
+		be = append(be, r.register(i, fmt.Sprint("root", i)))
 	}
 	r.db = r.do(&CreateDatabase{Name: "d"}).ID
 	def := r.newTable("t")
@@ -49,7 +52,7 @@ func TestALostDiskCountsForNothing(t *testing.T) {
 	if got := r.do(&PublishDone{TxnID: tx.ID, BackendIDs: []int64{be[0], be[1], be[3]}}).Txn.State; got != txn.Committed {
 		t.Fatalf("it is %s", got)
 	}
-	register(0, "new", "root0")
+	r.register(0, "new", "root0")
 	// Now the first one has two of three, and the second one one of two.
 	if got := r.s.Txn(tx.ID).State; got != txn.Committed {
 		t.Errorf("after the loss it is %s", got)
@@ -62,21 +65,16 @@ func TestALostDiskCountsForNothing(t *testing.T) {
 func TestTheLastReplicaOfAnEmptyTablet(t *testing.T) {
 	r := &room{T: t, s: New(), boot: 1}
 	r.do(&InitCluster{ClusterID: "c"})
-	register := func(i int, root string, accept ...string) int64 {
-		return r.do(&RegisterBackend{
-			UUID: fmt.Sprint(i), Host: fmt.Sprint("h", i), HeartbeatPort: 9050, Dirs: []BackendDir{{UUID: root, Path: "/r"}}, AcceptLoss: accept,
-		}).ID
-	}
 	tablet := &Tablet{}
 	for i := range 3 {
-		tablet.Replicas = append(tablet.Replicas, Replica{BackendID: register(i, fmt.Sprint("root", i))})
+		tablet.Replicas = append(tablet.Replicas, Replica{BackendID: r.register(i, fmt.Sprint("root", i))})
 	}
 	r.db = r.do(&CreateDatabase{Name: "d"}).ID
 	def := r.newTable("t")
 	def.Buckets, def.Props.ReplicationNum, def.Partitions = 1, 3, []*Partition{{Name: "p", Tablets: []*Tablet{tablet}}}
 	r.do(&CreateTable{DB: "d", Table: def})
 	for i := range 3 {
-		register(i, fmt.Sprint("new", i), fmt.Sprint("root", i))
+		r.register(i, fmt.Sprint("new", i), fmt.Sprint("root", i))
 	}
 	for i, rep := range r.table("t").Partitions[0].Tablets[0].Replicas {
 		if want := i < 2; rep.Cloning != want {
