@@ -37,7 +37,7 @@ import (
 type frontend struct {
 	pipes *peer.Pipes
 	pool  *peer.Pool
-	grpc  *grpc.Server
+	grpc  *peer.Server
 	stop  context.CancelFunc
 	// backends are the pipes to BEs by port: calls wait until one serves.
 	backends map[int]net.Listener

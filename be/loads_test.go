@@ -1,7 +1,6 @@
 package be
 
 import (
-	"context"
 	"net"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"dorisgo/doriserr"
 	"dorisgo/meta"
 	"dorisgo/meta/txn"
-	"dorisgo/rpc/bepb"
 	"dorisgo/rpc/peer"
 )
 
@@ -36,13 +34,7 @@ func TestLoadStream(t *testing.T) {
 		if err := makeTable(ctx, f, n); err != nil {
 			t.Fatal(err)
 		}
-		conn, err := f.pool.Conn(net.JoinHostPort("be", strconv.Itoa(firstLife)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := peer.NewLoadClient(func(ctx context.Context) (bepb.Backend_LoadClient, error) {
-			return bepb.NewBackendClient(conn).Load(ctx)
-		})
+		c := peer.NewLoadClient(f.pool, net.JoinHostPort("be", strconv.Itoa(firstLife)))
 		defer c.Close()
 		var mu sync.Mutex
 		var want []int64

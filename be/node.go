@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"google.golang.org/grpc"
 
 	"dorisgo/be/catalog"
 	bemetrics "dorisgo/be/metrics"
@@ -24,7 +23,6 @@ import (
 	"dorisgo/groupcommit"
 	"dorisgo/groupcommit/wal"
 	"dorisgo/query/exec"
-	"dorisgo/rpc/bepb"
 	"dorisgo/rpc/fepb"
 	"dorisgo/rpc/peer"
 	"dorisgo/storage"
@@ -86,7 +84,7 @@ type Node struct {
 	queries, flushes *duck.DB
 	loads            *loads
 	sink             *sink.Sink
-	rpc              *grpc.Server
+	rpc              *peer.Server
 	http             *http.Server
 	identity         identity
 	records          records
@@ -301,12 +299,14 @@ func (n *Node) serve() error {
 	}
 	n.loads = &loads{publishWait: commitTime / 2, catalog: n.Catalog, groups: n.Groups, sink: n.sink, settler: newSettler(n.sink, n.log), inflight: &n.inflight, wait: cfg.WaitGroups, tables: map[int64]groupTable{}}
 	n.rpc = peer.NewServer(cfg.Token)
-	bepb.RegisterBackendServer(n.rpc, &berpc.Server{
-		Engine: n.Engine, Logger: n.log, Loads: n.loads.handle, Stopping: n.stopping, WALs: n.WALs.Counts, StreamLoadRecords: n.records.list, Fetch: peers.Fetch,
+	n.rpc.HandleLoads(n.loads.handle, n.stopping)
+	server := &berpc.Server{
+		Engine: n.Engine, Logger: n.log, WALs: n.WALs.Counts, StreamLoadRecords: n.records.list, Fetch: peers.Fetch,
 		Exec: &exec.Executor{
 			Self: n.ID, Storage: n.Engine, Peers: peers, Duck: n.queries, Statements: make(chan struct{}, statements(n.cfg.Duck)),
 		},
-	})
+	}
+	server.Register(n.rpc)
 	n.run("gRPC", func() error { return n.rpc.Serve(cfg.RPC) })
 	n.run("group commit recovery", func() error { return n.Groups.Recover(n.ctx) })
 	n.run("storage background work", func() error { return n.Engine.Run(n.ctx) })

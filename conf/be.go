@@ -11,7 +11,7 @@ type BE struct {
 	AdvertiseHost Text `key:"advertise_host" default:"" doc:"name or address by which other nodes reach this node; empty chooses by priority_networks"`
 	Priority      Text `key:"priority_networks" default:"" doc:"networks in CIDR form, separated by semicolons, from which the node's own address is chosen"`
 	WebPort       Int  `key:"webserver_port" default:"8040" range:"0..65535" doc:"port of HTTP: Stream Load, administration, metrics"`
-	Port          Int  `key:"be_port" default:"9060" range:"0..65535" doc:"port of gRPC between nodes"`
+	Port          Int  `key:"be_port" default:"9060" range:"0..65535" doc:"port of gRPC and messages between nodes"`
 	GossipPort    Int  `key:"be_gossip_port" default:"9061" range:"0..65535" doc:"port of gossip, TCP and UDP"`
 	HeartbeatPort Int  `key:"heartbeat_service_port" default:"9050" range:"0..65535" doc:"number that names the backend in ALTER SYSTEM, as in Doris; nothing listens there"`
 

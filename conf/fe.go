@@ -12,7 +12,7 @@ type FE struct {
 	Priority      Text `key:"priority_networks" default:"" doc:"networks in CIDR form, separated by semicolons, from which the node's own address is chosen"`
 	QueryPort     Int  `key:"query_port" default:"9030" range:"0..65535" doc:"port of the MySQL protocol"`
 	HTTPPort      Int  `key:"http_port" default:"8030" range:"0..65535" doc:"port of HTTP: Stream Load redirects, administration, metrics"`
-	RPCPort       Int  `key:"rpc_port" default:"9020" range:"0..65535" doc:"port of gRPC between nodes"`
+	RPCPort       Int  `key:"rpc_port" default:"9020" range:"0..65535" doc:"port of gRPC and messages between nodes"`
 	EditLogPort   Int  `key:"edit_log_port" default:"9010" range:"0..65535" doc:"port of raft between frontends"`
 	GossipPort    Int  `key:"fe_gossip_port" default:"9011" range:"0..65535" doc:"port of gossip, TCP and UDP"`
 

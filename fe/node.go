@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"dorisgo/fe/backends"
 	"dorisgo/fe/exec"
 	"dorisgo/fe/mysql"
@@ -80,7 +78,7 @@ type Node struct {
 	steps   steps
 	checker *tabletsched.Checker
 	rpc     *ferpc.Server
-	grpc    *grpc.Server
+	grpc    *peer.Server
 	http    *http.Server
 	changer *changer
 	groups  *router.Groups

@@ -14,8 +14,16 @@ import (
 	"dorisgo/storage/rowset"
 )
 
-// writeChunk is the size at which rowsets for another BE are sent on.
-const writeChunk = 4 << 20
+const (
+	// writeChunk is the size at which rowsets for another BE are sent on.
+	writeChunk = 4 << 20
+	// smallWrite is up to which size rowsets go in one message and not by gRPC,
+	// whose flow control is for more.
+	smallWrite = 1 << 20
+	// writeService takes a WriteRowsetsRequest in each call, peer.PublishService a
+	// PublishRequest.
+	writeService = "write"
+)
 
 // Peers reaches backends by id: this one directly, others by gRPC.
 type Peers struct {
@@ -25,12 +33,20 @@ type Peers struct {
 	Pool    *peer.Pool
 }
 
-func (p *Peers) client(id int64) (bepb.BackendClient, error) {
+func (p *Peers) addr(id int64) (string, error) {
 	b, ok := p.Catalog.Backend(id)
 	if !ok {
-		return nil, doriserr.New(doriserr.NoBackend, "Backend [%d] does not exist", id)
+		return "", doriserr.New(doriserr.NoBackend, "Backend [%d] does not exist", id)
 	}
-	conn, err := p.Pool.Conn(net.JoinHostPort(b.Host, strconv.Itoa(b.RPCPort)))
+	return net.JoinHostPort(b.Host, strconv.Itoa(b.RPCPort)), nil
+}
+
+func (p *Peers) client(id int64) (bepb.BackendClient, error) {
+	addr, err := p.addr(id)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := p.Pool.Conn(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +61,22 @@ func (p *Peers) WriteRowsets(ctx context.Context, id int64, r *bepb.WriteRowsets
 	if b, ok := p.Catalog.Backend(id); ok && !b.Alive {
 		return doriserr.New(doriserr.NoBackend, "it is not alive")
 	}
+	size := 0
+	for _, rs := range r.Rowsets {
+		size += len(rs.Data)
+	}
+	if size <= smallWrite {
+		addr, err := p.addr(id)
+		if err != nil {
+			return err
+		}
+		return p.Pool.Calls(addr, writeService).Call(ctx, r, nil)
+	}
+	return p.streamRowsets(ctx, id, r)
+}
+
+// streamRowsets is WriteRowsets in as many messages as it takes.
+func (p *Peers) streamRowsets(ctx context.Context, id int64, r *bepb.WriteRowsetsRequest) error {
 	c, err := p.client(id)
 	if err != nil {
 		return err

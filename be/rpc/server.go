@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"google.golang.org/protobuf/proto"
+
 	"dorisgo/doriserr"
 	"dorisgo/query/exec"
 	"dorisgo/rpc/bepb"
@@ -22,11 +24,6 @@ type Server struct {
 	bepb.UnimplementedBackendServer
 	Engine *storage.Engine
 	Exec   *exec.Executor
-	// Loads takes the INSERTs of FEs; it must not block.
-	Loads peer.LoadHandler
-	// Stopping, once closed, ends the load streams when what is under way is
-	// answered.
-	Stopping <-chan struct{}
 	// WALs counts the WAL files of each table.
 	WALs func() map[int64]int
 	// StreamLoadRecords lists the finished Stream Loads of a database.
@@ -59,9 +56,24 @@ func (o *orders) check(metaEpoch, term uint64) error {
 
 func columnType(c *bepb.ColumnDesc) value.Type { return exec.Type(c) }
 
-// Load implements bepb.BackendServer.
-func (s *Server) Load(stream bepb.Backend_LoadServer) error {
-	return peer.ServeLoads(stream, s.Loads, s.Stopping)
+// Register makes a server offer what s does.
+func (s *Server) Register(srv *peer.Server) {
+	bepb.RegisterBackendServer(srv, s)
+	peer.HandleCalls(srv, writeService, decode[bepb.WriteRowsetsRequest], func(ctx context.Context, r *bepb.WriteRowsetsRequest) (proto.Message, error) {
+		return nil, write(ctx, s.Engine, r)
+	})
+	peer.HandleCalls(srv, peer.PublishService, decode[bepb.PublishRequest], func(ctx context.Context, r *bepb.PublishRequest) (proto.Message, error) {
+		return s.Publish(ctx, r)
+	})
+}
+
+// decode reads a message.
+func decode[M any, P interface {
+	*M
+	proto.Message
+}](b []byte) (P, error) {
+	m := P(new(M))
+	return m, proto.Unmarshal(b, m)
 }
 
 // WriteRowsets implements bepb.BackendServer.
@@ -80,7 +92,7 @@ func (s *Server) WriteRowsets(stream bepb.Backend_WriteRowsetsServer) error {
 	}
 }
 
-// Publish implements bepb.BackendServer. A transaction is done when all of its
+// Publish answers a call to peer.PublishService. A transaction is done when all of its
 // versions in the request are published here; after a failure in a partition
 // the later versions of that partition are not tried.
 func (s *Server) Publish(ctx context.Context, r *bepb.PublishRequest) (*bepb.PublishReply, error) {

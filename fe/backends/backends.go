@@ -96,9 +96,7 @@ func (b *Backends) find(be *meta.Backend) (r route, err error) {
 		return route{}, doriserr.New(doriserr.Stopping, "the frontend is stopping")
 	}
 	if r.local = b.local[addr]; r.local == nil {
-		if r.stream, err = b.stream(addr, be); err != nil {
-			return route{}, err
-		}
+		r.stream = b.stream(addr)
 	}
 	if len(b.routes) >= maxRoutes {
 		clear(b.routes)
@@ -108,17 +106,13 @@ func (b *Backends) find(be *meta.Backend) (r route, err error) {
 }
 
 // stream is the load stream to a BE, started if there is none. b.mu is held.
-func (b *Backends) stream(addr string, be *meta.Backend) (*peer.LoadClient, error) {
+func (b *Backends) stream(addr string) *peer.LoadClient {
 	if c := b.loads[addr]; c != nil {
-		return c, nil
+		return c
 	}
-	cl, err := b.client(be)
-	if err != nil {
-		return nil, err
-	}
-	c := peer.NewLoadClient(func(ctx context.Context) (bepb.Backend_LoadClient, error) { return cl.Load(ctx) })
+	c := peer.NewLoadClient(b.pool, addr)
 	b.loads[addr] = c
-	return c, nil
+	return c
 }
 
 // takeWait is how long a BE may need to take a statement. One that hangs is
@@ -170,12 +164,11 @@ func (b *Backends) StreamLoads(ctx context.Context, be *meta.Backend, db string)
 
 // Publish orders a BE to publish versions.
 func (b *Backends) Publish(ctx context.Context, be *meta.Backend, r *bepb.PublishRequest) (*bepb.PublishReply, error) {
-	c, err := b.client(be)
-	if err != nil {
+	reply := &bepb.PublishReply{}
+	if err := b.pool.Calls(Addr(be), peer.PublishService).Call(ctx, r, reply); err != nil {
 		return nil, err
 	}
-	reply, err := c.Publish(ctx, r)
-	return reply, doriserr.FromStatus(err)
+	return reply, nil
 }
 
 // CloneTablet orders a BE to fill a replica from another BE's.

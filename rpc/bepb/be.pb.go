@@ -2983,11 +2983,9 @@ const file_bepb_be_proto_rawDesc = "" +
 	"\x04user\x18\x0f \x01(\tR\x04user\x12\x18\n" +
 	"\acomment\x18\x10 \x01(\tR\acomment\x12\x1f\n" +
 	"\vfirst_error\x18\x11 \x01(\tR\n" +
-	"firstError2\xe6\a\n" +
-	"\aBackend\x12A\n" +
-	"\x04Load\x12\x17.dorisgo.bepb.LoadFrame\x1a\x1c.dorisgo.bepb.LoadReplyFrame(\x010\x01\x12T\n" +
-	"\fWriteRowsets\x12!.dorisgo.bepb.WriteRowsetsRequest\x1a\x1f.dorisgo.bepb.WriteRowsetsReply(\x01\x12C\n" +
-	"\aPublish\x12\x1c.dorisgo.bepb.PublishRequest\x1a\x1a.dorisgo.bepb.PublishReply\x12F\n" +
+	"firstError2\xde\x06\n" +
+	"\aBackend\x12T\n" +
+	"\fWriteRowsets\x12!.dorisgo.bepb.WriteRowsetsRequest\x1a\x1f.dorisgo.bepb.WriteRowsetsReply(\x01\x12F\n" +
 	"\bAbortTxn\x12\x1d.dorisgo.bepb.AbortTxnRequest\x1a\x1b.dorisgo.bepb.AbortTxnReply\x12O\n" +
 	"\vDropTablets\x12 .dorisgo.bepb.DropTabletsRequest\x1a\x1e.dorisgo.bepb.DropTabletsReply\x12?\n" +
 	"\x05Query\x12\x1a.dorisgo.bepb.QueryRequest\x1a\x18.dorisgo.bepb.QueryChunk0\x01\x12<\n" +
@@ -3081,34 +3079,30 @@ var file_bepb_be_proto_depIdxs = []int32{
 	29, // 21: dorisgo.bepb.ScanRequest.tablets:type_name -> dorisgo.bepb.ScanTablet
 	41, // 22: dorisgo.bepb.StatusReply.wals:type_name -> dorisgo.bepb.StatusReply.WalsEntry
 	39, // 23: dorisgo.bepb.StreamLoadsReply.records:type_name -> dorisgo.bepb.StreamLoadRecord
-	1,  // 24: dorisgo.bepb.Backend.Load:input_type -> dorisgo.bepb.LoadFrame
-	6,  // 25: dorisgo.bepb.Backend.WriteRowsets:input_type -> dorisgo.bepb.WriteRowsetsRequest
-	13, // 26: dorisgo.bepb.Backend.Publish:input_type -> dorisgo.bepb.PublishRequest
-	25, // 27: dorisgo.bepb.Backend.AbortTxn:input_type -> dorisgo.bepb.AbortTxnRequest
-	27, // 28: dorisgo.bepb.Backend.DropTablets:input_type -> dorisgo.bepb.DropTabletsRequest
-	31, // 29: dorisgo.bepb.Backend.Query:input_type -> dorisgo.bepb.QueryRequest
-	33, // 30: dorisgo.bepb.Backend.Scan:input_type -> dorisgo.bepb.ScanRequest
-	35, // 31: dorisgo.bepb.Backend.Status:input_type -> dorisgo.bepb.StatusRequest
-	15, // 32: dorisgo.bepb.Backend.CloneTablet:input_type -> dorisgo.bepb.CloneTabletRequest
-	17, // 33: dorisgo.bepb.Backend.FetchTablet:input_type -> dorisgo.bepb.FetchTabletRequest
-	21, // 34: dorisgo.bepb.Backend.CheckTablet:input_type -> dorisgo.bepb.CheckTabletRequest
-	23, // 35: dorisgo.bepb.Backend.DistrustReplica:input_type -> dorisgo.bepb.DistrustReplicaRequest
-	37, // 36: dorisgo.bepb.Backend.StreamLoads:input_type -> dorisgo.bepb.StreamLoadsRequest
-	3,  // 37: dorisgo.bepb.Backend.Load:output_type -> dorisgo.bepb.LoadReplyFrame
-	7,  // 38: dorisgo.bepb.Backend.WriteRowsets:output_type -> dorisgo.bepb.WriteRowsetsReply
-	14, // 39: dorisgo.bepb.Backend.Publish:output_type -> dorisgo.bepb.PublishReply
-	26, // 40: dorisgo.bepb.Backend.AbortTxn:output_type -> dorisgo.bepb.AbortTxnReply
-	28, // 41: dorisgo.bepb.Backend.DropTablets:output_type -> dorisgo.bepb.DropTabletsReply
-	32, // 42: dorisgo.bepb.Backend.Query:output_type -> dorisgo.bepb.QueryChunk
-	34, // 43: dorisgo.bepb.Backend.Scan:output_type -> dorisgo.bepb.ScanChunk
-	36, // 44: dorisgo.bepb.Backend.Status:output_type -> dorisgo.bepb.StatusReply
-	16, // 45: dorisgo.bepb.Backend.CloneTablet:output_type -> dorisgo.bepb.CloneTabletReply
-	18, // 46: dorisgo.bepb.Backend.FetchTablet:output_type -> dorisgo.bepb.FetchTabletChunk
-	22, // 47: dorisgo.bepb.Backend.CheckTablet:output_type -> dorisgo.bepb.CheckTabletReply
-	24, // 48: dorisgo.bepb.Backend.DistrustReplica:output_type -> dorisgo.bepb.DistrustReplicaReply
-	38, // 49: dorisgo.bepb.Backend.StreamLoads:output_type -> dorisgo.bepb.StreamLoadsReply
-	37, // [37:50] is the sub-list for method output_type
-	24, // [24:37] is the sub-list for method input_type
+	6,  // 24: dorisgo.bepb.Backend.WriteRowsets:input_type -> dorisgo.bepb.WriteRowsetsRequest
+	25, // 25: dorisgo.bepb.Backend.AbortTxn:input_type -> dorisgo.bepb.AbortTxnRequest
+	27, // 26: dorisgo.bepb.Backend.DropTablets:input_type -> dorisgo.bepb.DropTabletsRequest
+	31, // 27: dorisgo.bepb.Backend.Query:input_type -> dorisgo.bepb.QueryRequest
+	33, // 28: dorisgo.bepb.Backend.Scan:input_type -> dorisgo.bepb.ScanRequest
+	35, // 29: dorisgo.bepb.Backend.Status:input_type -> dorisgo.bepb.StatusRequest
+	15, // 30: dorisgo.bepb.Backend.CloneTablet:input_type -> dorisgo.bepb.CloneTabletRequest
+	17, // 31: dorisgo.bepb.Backend.FetchTablet:input_type -> dorisgo.bepb.FetchTabletRequest
+	21, // 32: dorisgo.bepb.Backend.CheckTablet:input_type -> dorisgo.bepb.CheckTabletRequest
+	23, // 33: dorisgo.bepb.Backend.DistrustReplica:input_type -> dorisgo.bepb.DistrustReplicaRequest
+	37, // 34: dorisgo.bepb.Backend.StreamLoads:input_type -> dorisgo.bepb.StreamLoadsRequest
+	7,  // 35: dorisgo.bepb.Backend.WriteRowsets:output_type -> dorisgo.bepb.WriteRowsetsReply
+	26, // 36: dorisgo.bepb.Backend.AbortTxn:output_type -> dorisgo.bepb.AbortTxnReply
+	28, // 37: dorisgo.bepb.Backend.DropTablets:output_type -> dorisgo.bepb.DropTabletsReply
+	32, // 38: dorisgo.bepb.Backend.Query:output_type -> dorisgo.bepb.QueryChunk
+	34, // 39: dorisgo.bepb.Backend.Scan:output_type -> dorisgo.bepb.ScanChunk
+	36, // 40: dorisgo.bepb.Backend.Status:output_type -> dorisgo.bepb.StatusReply
+	16, // 41: dorisgo.bepb.Backend.CloneTablet:output_type -> dorisgo.bepb.CloneTabletReply
+	18, // 42: dorisgo.bepb.Backend.FetchTablet:output_type -> dorisgo.bepb.FetchTabletChunk
+	22, // 43: dorisgo.bepb.Backend.CheckTablet:output_type -> dorisgo.bepb.CheckTabletReply
+	24, // 44: dorisgo.bepb.Backend.DistrustReplica:output_type -> dorisgo.bepb.DistrustReplicaReply
+	38, // 45: dorisgo.bepb.Backend.StreamLoads:output_type -> dorisgo.bepb.StreamLoadsReply
+	35, // [35:46] is the sub-list for method output_type
+	24, // [24:35] is the sub-list for method input_type
 	24, // [24:24] is the sub-list for extension type_name
 	24, // [24:24] is the sub-list for extension extendee
 	0,  // [0:24] is the sub-list for field type_name

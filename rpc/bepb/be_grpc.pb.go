@@ -21,9 +21,7 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Backend_Load_FullMethodName            = "/dorisgo.bepb.Backend/Load"
 	Backend_WriteRowsets_FullMethodName    = "/dorisgo.bepb.Backend/WriteRowsets"
-	Backend_Publish_FullMethodName         = "/dorisgo.bepb.Backend/Publish"
 	Backend_AbortTxn_FullMethodName        = "/dorisgo.bepb.Backend/AbortTxn"
 	Backend_DropTablets_FullMethodName     = "/dorisgo.bepb.Backend/DropTablets"
 	Backend_Query_FullMethodName           = "/dorisgo.bepb.Backend/Query"
@@ -40,12 +38,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type BackendClient interface {
-	// Load carries the INSERTs of one FE, many in a frame, for as long as the FE
-	// lives: a call for each would halve what two cores can take.
-	Load(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[LoadFrame, LoadReplyFrame], error)
-	// WriteRowsets stores a transaction's rowsets, durable when it returns.
+	// WriteRowsets stores a transaction's rowsets, durable when it returns. Those
+	// of small commits, loads and publish orders travel as messages (rpc/peer).
 	WriteRowsets(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[WriteRowsetsRequest, WriteRowsetsReply], error)
-	Publish(ctx context.Context, in *PublishRequest, opts ...grpc.CallOption) (*PublishReply, error)
 	AbortTxn(ctx context.Context, in *AbortTxnRequest, opts ...grpc.CallOption) (*AbortTxnReply, error)
 	DropTablets(ctx context.Context, in *DropTabletsRequest, opts ...grpc.CallOption) (*DropTabletsReply, error)
 	// Query runs a statement as its coordinator and streams the result.
@@ -73,22 +68,9 @@ func NewBackendClient(cc grpc.ClientConnInterface) BackendClient {
 	return &backendClient{cc}
 }
 
-func (c *backendClient) Load(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[LoadFrame, LoadReplyFrame], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[0], Backend_Load_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[LoadFrame, LoadReplyFrame]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Backend_LoadClient = grpc.BidiStreamingClient[LoadFrame, LoadReplyFrame]
-
 func (c *backendClient) WriteRowsets(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[WriteRowsetsRequest, WriteRowsetsReply], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[1], Backend_WriteRowsets_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[0], Backend_WriteRowsets_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -98,16 +80,6 @@ func (c *backendClient) WriteRowsets(ctx context.Context, opts ...grpc.CallOptio
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Backend_WriteRowsetsClient = grpc.ClientStreamingClient[WriteRowsetsRequest, WriteRowsetsReply]
-
-func (c *backendClient) Publish(ctx context.Context, in *PublishRequest, opts ...grpc.CallOption) (*PublishReply, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(PublishReply)
-	err := c.cc.Invoke(ctx, Backend_Publish_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
 
 func (c *backendClient) AbortTxn(ctx context.Context, in *AbortTxnRequest, opts ...grpc.CallOption) (*AbortTxnReply, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -131,7 +103,7 @@ func (c *backendClient) DropTablets(ctx context.Context, in *DropTabletsRequest,
 
 func (c *backendClient) Query(ctx context.Context, in *QueryRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[QueryChunk], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[2], Backend_Query_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[1], Backend_Query_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +122,7 @@ type Backend_QueryClient = grpc.ServerStreamingClient[QueryChunk]
 
 func (c *backendClient) Scan(ctx context.Context, in *ScanRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ScanChunk], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[3], Backend_Scan_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[2], Backend_Scan_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +161,7 @@ func (c *backendClient) CloneTablet(ctx context.Context, in *CloneTabletRequest,
 
 func (c *backendClient) FetchTablet(ctx context.Context, in *FetchTabletRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchTabletChunk], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[4], Backend_FetchTablet_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[3], Backend_FetchTablet_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +200,7 @@ func (c *backendClient) DistrustReplica(ctx context.Context, in *DistrustReplica
 
 func (c *backendClient) StreamLoads(ctx context.Context, in *StreamLoadsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamLoadsReply], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[5], Backend_StreamLoads_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Backend_ServiceDesc.Streams[4], Backend_StreamLoads_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -249,12 +221,9 @@ type Backend_StreamLoadsClient = grpc.ServerStreamingClient[StreamLoadsReply]
 // All implementations must embed UnimplementedBackendServer
 // for forward compatibility.
 type BackendServer interface {
-	// Load carries the INSERTs of one FE, many in a frame, for as long as the FE
-	// lives: a call for each would halve what two cores can take.
-	Load(grpc.BidiStreamingServer[LoadFrame, LoadReplyFrame]) error
-	// WriteRowsets stores a transaction's rowsets, durable when it returns.
+	// WriteRowsets stores a transaction's rowsets, durable when it returns. Those
+	// of small commits, loads and publish orders travel as messages (rpc/peer).
 	WriteRowsets(grpc.ClientStreamingServer[WriteRowsetsRequest, WriteRowsetsReply]) error
-	Publish(context.Context, *PublishRequest) (*PublishReply, error)
 	AbortTxn(context.Context, *AbortTxnRequest) (*AbortTxnReply, error)
 	DropTablets(context.Context, *DropTabletsRequest) (*DropTabletsReply, error)
 	// Query runs a statement as its coordinator and streams the result.
@@ -282,14 +251,8 @@ type BackendServer interface {
 // pointer dereference when methods are called.
 type UnimplementedBackendServer struct{}
 
-func (UnimplementedBackendServer) Load(grpc.BidiStreamingServer[LoadFrame, LoadReplyFrame]) error {
-	return status.Error(codes.Unimplemented, "method Load not implemented")
-}
 func (UnimplementedBackendServer) WriteRowsets(grpc.ClientStreamingServer[WriteRowsetsRequest, WriteRowsetsReply]) error {
 	return status.Error(codes.Unimplemented, "method WriteRowsets not implemented")
-}
-func (UnimplementedBackendServer) Publish(context.Context, *PublishRequest) (*PublishReply, error) {
-	return nil, status.Error(codes.Unimplemented, "method Publish not implemented")
 }
 func (UnimplementedBackendServer) AbortTxn(context.Context, *AbortTxnRequest) (*AbortTxnReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method AbortTxn not implemented")
@@ -342,37 +305,12 @@ func RegisterBackendServer(s grpc.ServiceRegistrar, srv BackendServer) {
 	s.RegisterService(&Backend_ServiceDesc, srv)
 }
 
-func _Backend_Load_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(BackendServer).Load(&grpc.GenericServerStream[LoadFrame, LoadReplyFrame]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Backend_LoadServer = grpc.BidiStreamingServer[LoadFrame, LoadReplyFrame]
-
 func _Backend_WriteRowsets_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(BackendServer).WriteRowsets(&grpc.GenericServerStream[WriteRowsetsRequest, WriteRowsetsReply]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Backend_WriteRowsetsServer = grpc.ClientStreamingServer[WriteRowsetsRequest, WriteRowsetsReply]
-
-func _Backend_Publish_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(PublishRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(BackendServer).Publish(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Backend_Publish_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(BackendServer).Publish(ctx, req.(*PublishRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
 
 func _Backend_AbortTxn_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AbortTxnRequest)
@@ -534,10 +472,6 @@ var Backend_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*BackendServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "Publish",
-			Handler:    _Backend_Publish_Handler,
-		},
-		{
 			MethodName: "AbortTxn",
 			Handler:    _Backend_AbortTxn_Handler,
 		},
@@ -563,12 +497,6 @@ var Backend_ServiceDesc = grpc.ServiceDesc{
 		},
 	},
 	Streams: []grpc.StreamDesc{
-		{
-			StreamName:    "Load",
-			Handler:       _Backend_Load_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
 		{
 			StreamName:    "WriteRowsets",
 			Handler:       _Backend_WriteRowsets_Handler,

@@ -53,7 +53,7 @@ func cluster(t *testing.T, run func(t *testing.T, l *Leader, fes []*frontend), a
 		pipes := &Pipes{}
 		var wg sync.WaitGroup
 		var fes []*frontend
-		var servers []*grpc.Server
+		var servers []*Server
 		for i, answer := range answers {
 			fe := &frontend{answer: answer}
 			srv := NewServer("")

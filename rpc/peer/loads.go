@@ -3,10 +3,11 @@ package peer
 import (
 	"context"
 	"errors"
-	"io"
 	"runtime"
 	"sync"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"dorisgo/doriserr"
 	"dorisgo/rpc/bepb"
@@ -25,7 +26,7 @@ const (
 // loads that were not sent yet fail as NotAdmitted and may go elsewhere.
 type LoadClient struct {
 	cancel context.CancelFunc
-	open   func(ctx context.Context) (bepb.Backend_LoadClient, error)
+	open   func(ctx context.Context) (*Messages, error)
 	spare  sync.Pool // of *sending
 
 	mu      sync.Mutex
@@ -37,9 +38,13 @@ type LoadClient struct {
 	done    chan struct{}
 }
 
-// NewLoadClient starts the stream that open makes, and opens it again with a
+// NewLoadClient starts a load stream to the BE at addr, and opens it again with a
 // back-off when it breaks, until Close.
-func NewLoadClient(open func(ctx context.Context) (bepb.Backend_LoadClient, error)) *LoadClient {
+func NewLoadClient(pool *Pool, addr string) *LoadClient {
+	return newLoadClient(func(ctx context.Context) (*Messages, error) { return pool.Open(ctx, addr, loadService) })
+}
+
+func newLoadClient(open func(ctx context.Context) (*Messages, error)) *LoadClient {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &LoadClient{
 		cancel: cancel, open: open,
@@ -154,6 +159,8 @@ func (c *LoadClient) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer stream.Close()
+	defer context.AfterFunc(ctx, stream.Close)()
 	sender := make(chan error, 1)
 	go func() { sender <- c.send(ctx, stream) }()
 	err = c.receive(stream)
@@ -164,8 +171,9 @@ func (c *LoadClient) once(ctx context.Context) error {
 	return err
 }
 
-func (c *LoadClient) send(ctx context.Context, stream bepb.Backend_LoadClient) error {
+func (c *LoadClient) send(ctx context.Context, stream *Messages) error {
 	var frame bepb.LoadFrame
+	encode := func(b []byte) ([]byte, error) { return proto.MarshalOptions{}.MarshalAppend(b, &frame) }
 	for {
 		frame.Items = c.take(frame.Items[:0])
 		if len(frame.Items) == 0 {
@@ -179,7 +187,7 @@ func (c *LoadClient) send(ctx context.Context, stream bepb.Backend_LoadClient) e
 			runtime.Gosched()
 			continue
 		}
-		if err := stream.Send(&frame); err != nil {
+		if err := stream.Send(encode); err != nil {
 			return err
 		}
 	}
@@ -205,10 +213,14 @@ func (c *LoadClient) take(items []*bepb.LoadItem) []*bepb.LoadItem {
 	return items
 }
 
-func (c *LoadClient) receive(stream bepb.Backend_LoadClient) error {
+func (c *LoadClient) receive(stream *Messages) error {
 	for {
-		frame, err := stream.Recv()
+		b, err := stream.Recv()
 		if err != nil {
+			return err
+		}
+		var frame bepb.LoadReplyFrame
+		if err := proto.Unmarshal(b, &frame); err != nil {
 			return err
 		}
 		c.mu.Lock()
@@ -261,30 +273,36 @@ func (l *Loads) Reply(replies ...*bepb.LoadReply) { l.r.reply(replies...) }
 // LoadHandler takes the loads of one frame and must not block.
 type LoadHandler func(l *Loads)
 
-// ServeLoads runs a BE's end of a load stream: it hands each frame to handle, and
-// sends the answers that are ready in one frame. When stopping is closed it
-// admits no more loads, and returns once those under way are answered and the
-// answers sent.
-func ServeLoads(stream bepb.Backend_LoadServer, handle LoadHandler, stopping <-chan struct{}) error {
-	ctx, cancel := context.WithCancel(stream.Context())
+// loadService is the name of the service for load streams.
+const loadService = "load"
+
+// HandleLoads makes a BE's server take load streams: it hands each frame to
+// handle, and sends the answers that are ready in one frame. When stopping is
+// closed, or the server stops if that is nil, a stream admits no more loads, and
+// ends once those under way are answered and the answers sent.
+func (s *Server) HandleLoads(handle LoadHandler, stopping <-chan struct{}) {
+	s.HandleMessages(loadService, func(m *Messages, stop <-chan struct{}) {
+		if stopping != nil {
+			stop = stopping
+		}
+		serveLoads(m, handle, stop)
+	})
+}
+
+// serveLoads ends when the stream breaks, or when stopping is closed and all is
+// answered.
+func serveLoads(m *Messages, handle LoadHandler, stopping <-chan struct{}) {
+	ctx, cancel := context.WithCancel(m.ctx)
 	defer cancel()
 	r := &replier{wake: make(chan struct{}, 1), cancels: map[uint64]context.CancelFunc{}, stopping: stopping}
-	received := make(chan error, 1)
-	// Recv ends with the stream, which ends when this function returns.
-	go func() { received <- r.receive(ctx, stream, handle) }()
-	sent := make(chan error, 1)
-	go func() { sent <- r.run(ctx, stream) }()
-	select {
-	case err := <-received:
-		cancel()
-		unsent := <-sent
-		if errors.Is(err, io.EOF) {
-			return unsent
-		}
-		return errors.Join(err, unsent)
-	case err := <-sent:
-		return err
-	}
+	var received sync.WaitGroup
+	received.Go(func() {
+		defer cancel()
+		r.receive(ctx, m, handle)
+	})
+	r.run(ctx, m)
+	m.deafen()
+	received.Wait()
 }
 
 type replier struct {
@@ -298,11 +316,16 @@ type replier struct {
 	stopping <-chan struct{}
 }
 
-func (r *replier) receive(ctx context.Context, stream bepb.Backend_LoadServer, handle LoadHandler) error {
+// receive ends with the stream.
+func (r *replier) receive(ctx context.Context, stream *Messages, handle LoadHandler) {
 	for {
-		frame, err := stream.Recv()
+		b, err := stream.Recv()
 		if err != nil {
-			return err
+			return
+		}
+		var frame bepb.LoadFrame
+		if err := proto.Unmarshal(b, &frame); err != nil {
+			return
 		}
 		items := frame.Items[:0]
 		for _, item := range frame.Items {
@@ -371,13 +394,15 @@ func (r *replier) reply(replies ...*bepb.LoadReply) {
 	}
 }
 
-func (r *replier) run(ctx context.Context, stream bepb.Backend_LoadServer) error {
+// run sends answers until ctx ends, the stream breaks, or the last one has left.
+func (r *replier) run(ctx context.Context, stream *Messages) {
 	var frame bepb.LoadReplyFrame
+	encode := func(b []byte) ([]byte, error) { return proto.MarshalOptions{}.MarshalAppend(b, &frame) }
 	stopping, last := r.stopping, false
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-stopping:
 			stopping, last = nil, true
 		case <-r.wake:
@@ -389,13 +414,13 @@ func (r *replier) run(ctx context.Context, stream bepb.Backend_LoadServer) error
 		open := r.open
 		r.mu.Unlock()
 		if len(frame.Replies) > 0 {
-			if err := stream.Send(&frame); err != nil {
-				return err
+			if err := stream.Send(encode); err != nil {
+				return
 			}
 			clear(frame.Replies)
 		}
 		if last && open == 0 {
-			return nil
+			return
 		}
 	}
 }

@@ -3,25 +3,17 @@ package peer
 import (
 	"context"
 	"fmt"
+	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"dorisgo/doriserr"
 	"dorisgo/rpc/bepb"
 )
-
-type backend struct {
-	bepb.UnimplementedBackendServer
-	handle   LoadHandler
-	stopping chan struct{}
-}
-
-func (b backend) Load(s bepb.Backend_LoadServer) error { return ServeLoads(s, b.handle, b.stopping) }
 
 // each is a handler that takes the loads of a frame one by one.
 func each(handle func(ctx context.Context, it *bepb.LoadItem, reply func(*bepb.LoadReply))) LoadHandler {
@@ -34,26 +26,20 @@ func each(handle func(ctx context.Context, it *bepb.LoadItem, reply func(*bepb.L
 
 // serve runs a backend on an in-process pipe and returns a client for it, and
 // what ends the server.
-func serve(t *testing.T, handle LoadHandler) (*LoadClient, *grpc.Server) {
+func serve(t *testing.T, handle LoadHandler) (*LoadClient, *Server) {
 	t.Helper()
 	return serveUntil(t, nil, handle)
 }
 
-func serveUntil(t *testing.T, stopping chan struct{}, handle LoadHandler) (*LoadClient, *grpc.Server) {
+func serveUntil(t *testing.T, stopping chan struct{}, handle LoadHandler) (*LoadClient, *Server) {
 	t.Helper()
 	pipes := &Pipes{}
 	l := pipes.Listen("be:9060")
 	srv := NewServer("secret")
-	bepb.RegisterBackendServer(srv, backend{handle: handle, stopping: stopping})
+	srv.HandleLoads(handle, stopping)
 	go srv.Serve(l)
 	pool := NewPool("secret", pipes)
-	conn, err := pool.Conn("be:9060")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := NewLoadClient(func(ctx context.Context) (bepb.Backend_LoadClient, error) {
-		return bepb.NewBackendClient(conn).Load(ctx)
-	})
+	c := NewLoadClient(pool, "be:9060")
 	t.Cleanup(func() {
 		c.Close()
 		pool.Close()
@@ -157,7 +143,7 @@ func TestTokenGuardsTheServer(t *testing.T) {
 	pipes := &Pipes{}
 	l := pipes.Listen("be:9060")
 	srv := NewServer("secret")
-	bepb.RegisterBackendServer(srv, backend{})
+	bepb.RegisterBackendServer(srv, bepb.UnimplementedBackendServer{})
 	go srv.Serve(l)
 	defer srv.Stop()
 	for _, token := range []string{"", "guess"} {
@@ -170,32 +156,31 @@ func TestTokenGuardsTheServer(t *testing.T) {
 		if err := doriserr.FromStatus(err); !doriserr.Is(err, doriserr.NoPrivilege) {
 			t.Errorf("token %q: %v", token, err)
 		}
+		if _, err := pool.Open(t.Context(), "be:9060", loadService); !doriserr.Is(err, doriserr.NoPrivilege) || !strings.Contains(err.Error(), "cluster_token") {
+			t.Errorf("messages, token %q: %v", token, err)
+		}
 		pool.Close()
 	}
 }
 
 func BenchmarkLoadStream(b *testing.B) {
-	pipes := &Pipes{}
-	l := pipes.Listen("be:9060")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
 	srv := NewServer("")
-	bepb.RegisterBackendServer(srv, backend{handle: func(l *Loads) {
+	srv.HandleLoads(func(l *Loads) {
 		replies := make([]*bepb.LoadReply, len(l.Items))
 		for i, it := range l.Items {
 			replies[i] = &bepb.LoadReply{Seq: it.Seq, TxnId: 1}
 		}
 		l.Reply(replies...)
-	}})
+	}, nil)
 	go srv.Serve(l)
 	defer srv.Stop()
-	pool := NewPool("", pipes)
+	pool := NewPool("", nil)
 	defer pool.Close()
-	conn, err := pool.Conn("be:9060")
-	if err != nil {
-		b.Fatal(err)
-	}
-	c := NewLoadClient(func(ctx context.Context) (bepb.Backend_LoadClient, error) {
-		return bepb.NewBackendClient(conn).Load(ctx)
-	})
+	c := NewLoadClient(pool, l.Addr().String())
 	defer c.Close()
 	block := make([]byte, 20)
 	b.SetParallelism(16)

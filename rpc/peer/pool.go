@@ -15,7 +15,8 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 )
 
-// Pool holds one connection for each peer address. It is safe for concurrent
+// Pool holds the connections to peers, one of gRPC for each address and one for
+// messages for each service. It is safe for concurrent
 // use; Close ends all connections.
 type Pool struct {
 	token string
@@ -23,13 +24,17 @@ type Pool struct {
 
 	mu    sync.Mutex
 	conns map[string]*grpc.ClientConn
+	calls map[service]*Calls
 	done  bool
 }
+
+// service is one that a peer offers for messages.
+type service struct{ addr, name string }
 
 // NewPool returns a pool whose calls carry the token. Addresses that pipes
 // knows are dialled in-process; pipes may be nil.
 func NewPool(token string, pipes *Pipes) *Pool {
-	return &Pool{token: token, pipes: pipes, conns: map[string]*grpc.ClientConn{}}
+	return &Pool{token: token, pipes: pipes, conns: map[string]*grpc.ClientConn{}, calls: map[service]*Calls{}}
 }
 
 // Conn is the connection to addr ("host:port", looked up at each dial). It is
@@ -69,6 +74,20 @@ func (p *Pool) Conn(addr string) (*grpc.ClientConn, error) {
 	return c, nil
 }
 
+// Calls are the calls to a service of the peer at addr (HandleCalls). Close ends
+// them.
+func (p *Pool) Calls(addr, name string) *Calls {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := service{addr, name}
+	c := p.calls[key]
+	if c == nil {
+		c = newCalls(func(ctx context.Context) (*Messages, error) { return p.Open(ctx, addr, name) })
+		p.calls[key] = c
+	}
+	return c
+}
+
 func (p *Pool) with(ctx context.Context) context.Context {
 	if p.token == "" {
 		return ctx
@@ -87,12 +106,17 @@ func (p *Pool) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Clien
 // Close ends every connection; later calls to Conn fail.
 func (p *Pool) Close() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.done = true
 	for _, c := range p.conns {
 		c.Close()
 	}
 	clear(p.conns)
+	calls := p.calls
+	p.calls = map[service]*Calls{}
+	p.mu.Unlock()
+	for _, c := range calls {
+		c.Close() // waits for one that dials, which asks for mu
+	}
 }
 
 // Pipes are the addresses that are served in this process. A nil *Pipes knows

@@ -1,65 +1,200 @@
 package peer
 
 import (
-	"context"
-	"crypto/subtle"
+	"errors"
+	"net"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 )
 
-// tokenKey is the metadata key of the cluster token.
-const tokenKey = "dorisgo-token"
+// drainTime is how long a server that has sent its last message waits for the
+// other end to read it.
+const drainTime = time.Second
 
-// maxMessage bounds one message between nodes: a rowset of one tablet, or a
-// frame of loads, in bytes.
-const maxMessage = 1 << 30
+// MessageHandler serves one connection for messages. stop is closed when the
+// server wants no more work: the handler answers what it has read, and returns.
+// The connection is closed after it.
+type MessageHandler func(m *Messages, stop <-chan struct{})
 
-// NewServer returns a gRPC server that answers only peers that carry the
-// token. An empty token admits everybody (a laptop).
-func NewServer(token string) *grpc.Server {
-	check := func(ctx context.Context) error {
-		if token == "" {
-			return nil
-		}
-		md, _ := metadata.FromIncomingContext(ctx)
-		for _, got := range md.Get(tokenKey) {
-			if subtle.ConstantTimeCompare([]byte(got), []byte(token)) == 1 {
-				return nil
-			}
-		}
-		return status.Error(codes.Unauthenticated, "the cluster token is missing or wrong: set cluster_token alike on every node")
+// Server is where a node's peers come in: gRPC, and connections for messages, on
+// one port. Services are registered before Serve.
+type Server struct {
+	*grpc.Server
+	token    string
+	services map[string]MessageHandler
+
+	mu sync.Mutex
+	// open are the connections that are not gRPC's, with their messages once
+	// their handler runs.
+	open  map[net.Conn]*Messages
+	ended bool
+	stop  chan struct{}
+	wg    sync.WaitGroup
+}
+
+// NewServer returns a server for peers that carry the token. An empty token
+// admits everybody (a laptop).
+func NewServer(token string) *Server {
+	return &Server{
+		Server: newGRPC(token), token: token, services: map[string]MessageHandler{},
+		open: map[net.Conn]*Messages{}, stop: make(chan struct{}),
 	}
-	return grpc.NewServer(
-		// What handlers use is closed after Stop.
-		grpc.WaitForHandlers(true),
-		grpc.MaxRecvMsgSize(maxMessage),
-		grpc.MaxSendMsgSize(maxMessage),
-		grpc.InitialWindowSize(4<<20),
-		grpc.InitialConnWindowSize(8<<20),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
-		grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			if err := check(ctx); err != nil {
-				return nil, err
+}
+
+// HandleMessages makes h serve the connections that Pool.Open opens to service.
+func (s *Server) HandleMessages(service string, h MessageHandler) { s.services[service] = h }
+
+// Serve serves what l accepts until the server is stopped. It closes l.
+func (s *Server) Serve(l net.Listener) error {
+	in := &rest{Listener: l, conns: make(chan accepted), done: make(chan struct{})}
+	s.wg.Go(func() { s.accept(l, in) })
+	return s.Server.Serve(in)
+}
+
+// GracefulStop takes nothing new and returns when what is under way is answered.
+func (s *Server) GracefulStop() {
+	s.end()
+	s.Server.GracefulStop()
+	s.wg.Wait()
+}
+
+// Stop cuts every connection and returns when the handlers have ended.
+func (s *Server) Stop() {
+	s.end()
+	s.mu.Lock()
+	for c, m := range s.open {
+		if m != nil {
+			m.Close()
+		}
+		c.Close()
+	}
+	s.mu.Unlock()
+	s.Server.Stop()
+	s.wg.Wait()
+}
+
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	s.ended = true
+	close(s.stop)
+	for c, m := range s.open {
+		if m == nil {
+			c.Close()
+		}
+	}
+}
+
+// accept sorts connections until the listener ends.
+func (s *Server) accept(l net.Listener, in *rest) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			// gRPC tells passing errors from others, and pauses.
+			if !in.put(nil, err) || errors.Is(err, net.ErrClosed) {
+				return
 			}
-			return next(ctx, req)
-		}),
-		grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			if err := check(ss.Context()); err != nil {
-				return err
+			continue
+		}
+		if !s.track(conn, nil) {
+			conn.Close()
+			continue
+		}
+		s.wg.Go(func() {
+			if kept := s.serve(conn, in); !kept {
+				conn.Close()
 			}
-			// Taken waits for it.
-			if info.IsServerStream {
-				if err := ss.SendHeader(nil); err != nil {
-					return err
-				}
-			}
-			return next(srv, ss)
-		}),
-	)
+			s.mu.Lock()
+			delete(s.open, conn)
+			s.mu.Unlock()
+		})
+	}
+}
+
+// track notes a connection; false after the end.
+func (s *Server) track(conn net.Conn, m *Messages) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.open[conn] = m
+	}
+	return !s.ended
+}
+
+// serve serves a connection for messages, or gives it to gRPC: kept.
+func (s *Server) serve(accepted net.Conn, in *rest) (kept bool) {
+	conn := accepted
+	if conn.SetReadDeadline(time.Now().Add(openTime)) != nil {
+		return false
+	}
+	head, err := peek(&conn, len(magic))
+	if err != nil {
+		return false
+	}
+	switch head {
+	case magic:
+	default:
+		return false // neither
+	case http2:
+		return conn.SetReadDeadline(time.Time{}) == nil && in.put(conn, nil)
+	}
+	h, err := admit(conn, s.token, func(service string) (MessageHandler, bool) {
+		h, ok := s.services[service]
+		return h, ok
+	})
+	if err != nil || conn.SetReadDeadline(time.Time{}) != nil {
+		return false // the other end knows why
+	}
+	m := newMessages(conn)
+	if !s.track(accepted, m) {
+		m.Close()
+		return false
+	}
+	h(m, s.stop)
+	m.finish(drainTime)
+	return false
+}
+
+// rest is the listener of the connections that are gRPC's.
+type rest struct {
+	net.Listener
+	conns chan accepted
+	once  sync.Once
+	done  chan struct{}
+}
+
+type accepted struct {
+	conn net.Conn
+	err  error
+}
+
+// put hands a connection or an error to Accept; false after Close.
+func (r *rest) put(conn net.Conn, err error) bool {
+	select {
+	case r.conns <- accepted{conn, err}:
+		return true
+	case <-r.done:
+		return false
+	}
+}
+
+// Accept implements net.Listener.
+func (r *rest) Accept() (net.Conn, error) {
+	select {
+	case a := <-r.conns:
+		return a.conn, a.err
+	case <-r.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (r *rest) Close() error {
+	r.once.Do(func() { close(r.done) })
+	return r.Listener.Close()
 }

@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,8 +36,12 @@ func TestTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipes := &Pipes{}
 		served := make(chan error)
-		var servers []*grpc.Server
-		serve := func(addr string, srv *grpc.Server) {
+		var servers []interface{ Stop() }
+		serve := func(addr string, srv interface {
+			grpc.ServiceRegistrar
+			Serve(l net.Listener) error
+			Stop()
+		}) {
 			bepb.RegisterBackendServer(srv, slow{})
 			servers = append(servers, srv)
 			l := pipes.Listen(addr)

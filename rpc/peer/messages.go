@@ -1,0 +1,203 @@
+package peer
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// beatEvery is how often an end that has nothing to send says that it lives.
+	beatEvery = 5 * time.Second
+	// silence is how long an end hears nothing before the other one counts as gone.
+	silence = 15 * time.Second
+	// keepBuffer is the largest buffer that a connection keeps for the next message.
+	keepBuffer = 1 << 20
+	// growBy bounds what is allocated for a message before that much of it came.
+	growBy = 1 << 20
+	// lengthBytes come before each message.
+	lengthBytes = 4
+)
+
+// Messages is a connection that carries messages both ways and nothing else. It
+// is for the two things that every small commit sends, loads and rowsets: there
+// HTTP/2 and the goroutines of a gRPC transport cost more than the work
+// (docs/design.md). Everything else between nodes is gRPC, on the same port.
+//
+// A message is a length of 4 bytes, little endian, and as many bytes; length 0
+// is a sign of life. Send is safe for concurrent use, Recv is for one goroutine.
+// An end that hears nothing for 15 s closes the connection, also when the
+// process at the other end only hangs.
+type Messages struct {
+	conn   net.Conn
+	in     *bufio.Reader
+	ctx    context.Context //nolint:containedctx // the life of the connection
+	cancel context.CancelCauseFunc
+
+	// hearBy is when the read deadline was moved last; buf is the last message.
+	hearBy time.Time
+	buf    []byte
+	deaf   atomic.Bool
+
+	mu  sync.Mutex
+	out []byte
+	// bad is why nothing can be sent any more: a message may have left in part.
+	bad error
+}
+
+// newMessages takes over conn and what was read of it already.
+func newMessages(conn net.Conn) *Messages {
+	m := &Messages{conn: conn, in: bufio.NewReaderSize(conn, 32<<10)}
+	m.ctx, m.cancel = context.WithCancelCause(context.Background())
+	go m.beat()
+	return m
+}
+
+// Done is closed when the connection is over.
+func (m *Messages) Done() <-chan struct{} { return m.ctx.Done() }
+
+// Close ends the connection at once, whatever is under way.
+func (m *Messages) Close() { m.fail(net.ErrClosed) }
+
+func (m *Messages) fail(why error) {
+	m.cancel(why)
+	m.conn.Close()
+}
+
+// beat sends signs of life for as long as the connection lives.
+func (m *Messages) beat() {
+	t := time.NewTicker(beatEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case <-t.C:
+			// A message that is being sent is a sign of life itself.
+			if m.mu.TryLock() {
+				_ = m.send(func(b []byte) ([]byte, error) { return b, nil }) // ends the connection if it fails
+				m.mu.Unlock()
+			}
+		}
+	}
+}
+
+// Send sends the message that encode appends. An error of encode is returned and
+// harms nothing; after any other one the connection is over.
+func (m *Messages) Send(encode func([]byte) ([]byte, error)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.send(encode)
+}
+
+func (m *Messages) send(encode func([]byte) ([]byte, error)) error {
+	if m.bad != nil {
+		return m.bad
+	}
+	b, err := encode(append(m.out[:0], make([]byte, lengthBytes)...))
+	if err != nil {
+		return err
+	}
+	if len(b)-lengthBytes > maxMessage {
+		return fmt.Errorf("a message of %d bytes is larger than %d", len(b)-lengthBytes, maxMessage)
+	}
+	binary.LittleEndian.PutUint32(b, uint32(len(b)-lengthBytes))
+	_, err = m.conn.Write(b)
+	if m.out = nil; cap(b) <= keepBuffer {
+		m.out = b
+	}
+	if err != nil {
+		m.bad = err
+		m.fail(err)
+	}
+	return err
+}
+
+// Recv returns the next message, valid until the next call. Any error ends the
+// connection; io.EOF means that the other end has sent all that it will.
+func (m *Messages) Recv() ([]byte, error) {
+	b, err := m.recv()
+	if err != nil && m.ctx.Err() != nil && err != io.EOF {
+		err = context.Cause(m.ctx)
+	}
+	return b, err
+}
+
+func (m *Messages) recv() ([]byte, error) {
+	n := 0
+	for n == 0 {
+		if err := m.hear(); err != nil {
+			return nil, err
+		}
+		head, err := m.in.Peek(lengthBytes)
+		if err != nil {
+			if err == io.EOF && len(head) > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		if n = int(binary.LittleEndian.Uint32(head)); n > maxMessage {
+			return nil, fmt.Errorf("a message of %d bytes is larger than %d", n, maxMessage)
+		}
+		m.in.Discard(lengthBytes) // what Peek returned is there
+	}
+	if cap(m.buf) > keepBuffer && n <= keepBuffer {
+		m.buf = nil
+	}
+	m.buf = m.buf[:0]
+	for len(m.buf) < n {
+		if err := m.hear(); err != nil {
+			return nil, err
+		}
+		at := len(m.buf)
+		m.buf = append(m.buf, make([]byte, min(n-at, growBy))...)
+		if _, err := io.ReadFull(m.in, m.buf[at:]); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+	}
+	return m.buf, nil
+}
+
+// hear moves the read deadline, at most once a second.
+func (m *Messages) hear() error {
+	now := time.Now()
+	if now.Sub(m.hearBy) < time.Second && !m.deaf.Load() {
+		return nil
+	}
+	m.hearBy = now
+	if err := m.conn.SetReadDeadline(now.Add(silence)); err != nil {
+		return err
+	}
+	if m.deaf.Load() {
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+// deafen makes Recv, also one under way, return soon and with an error.
+func (m *Messages) deafen() {
+	// In this order: hear looks after it has moved the deadline.
+	m.deaf.Store(true)
+	_ = m.conn.SetReadDeadline(time.Unix(1, 0)) // fails if the connection is closed
+}
+
+// finish ends the connection for a server that has sent all: the other end gets
+// it even if it has sent more meanwhile, which is read and dropped.
+func (m *Messages) finish(wait time.Duration) {
+	defer m.Close()
+	half, ok := m.conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil || m.conn.SetReadDeadline(time.Now().Add(wait)) != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, m.in) // ends with the other end, or the deadline
+}
