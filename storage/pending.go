@@ -108,6 +108,24 @@ type pendingWrite struct {
 	reserve bool
 	parts   map[*root]*pendingPart
 	made    []string // files that this call gave their names
+
+	// The columns that were encoded last: those of all rowsets of a call are
+	// mostly one slice.
+	last struct {
+		columns []ColumnDesc
+		encoded []byte
+		id      rowset.ColumnsID
+	}
+}
+
+func (w *pendingWrite) encodeColumns(columns []ColumnDesc) ([]byte, rowset.ColumnsID) {
+	l := &w.last
+	if len(columns) == 0 || len(l.columns) != len(columns) || &l.columns[0] != &columns[0] {
+		l.columns = columns
+		l.encoded = rowset.AppendColumns(nil, columns)
+		l.id = rowset.HashColumns(l.encoded)
+	}
+	return l.encoded, l.id
 }
 
 // pendingPart is what a call does on one root. err is how it ended.
@@ -159,8 +177,8 @@ func (w *pendingWrite) add(rs *PendingRowset) error {
 	if slices.ContainsFunc(p.add, func(other *pendingRowset) bool { return other.ID == rs.ID }) {
 		return conflict("rowset %s of transaction %d is given twice", rs.ID, rs.TxnID)
 	}
-	encoded := rowset.AppendColumns(nil, rs.Columns)
-	rec := rowset.Record{Meta: rs.RowsetMeta, ColumnsID: rowset.HashColumns(encoded), Kind: rowset.Inline, OwnerEpoch: w.epoch}
+	encoded, id := w.encodeColumns(rs.Columns)
+	rec := rowset.Record{Meta: rs.RowsetMeta, ColumnsID: id, Kind: rowset.Inline, OwnerEpoch: w.epoch}
 	if cols, ok := t.root.columns(rec.ColumnsID); ok {
 		rec.Columns = cols
 	} else if cols, ok := p.decoded[rec.ColumnsID]; ok {

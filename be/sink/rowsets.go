@@ -4,6 +4,8 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"dorisgo/block"
 	"dorisgo/doriserr"
@@ -28,10 +30,14 @@ type builtRowset struct {
 	rowset *bepb.Rowset
 }
 
-// build splits rows by bucket, sorts each part by (key, ordinal) and encodes
-// it. Rows of a block are in the order of their ordinals. newID gives the id of
-// a tablet's rowset.
-func build(t *meta.Table, b *block.Block, newID func(tablet int64) (rowset.ID, error)) ([]builtRowset, error) {
+// manyRows is from how many rows on a block's rowsets are built by several
+// goroutines: below, starting them costs more than they save.
+const manyRows = 256
+
+// build sorts rows by (key, ordinal), splits them by bucket and encodes each
+// part. Rows of a block are in the order of their ordinals. newID gives the id of
+// a tablet's rowset. Up to workers goroutines share the work.
+func build(t *meta.Table, b *block.Block, workers int, newID func(tablet int64) (rowset.ID, error)) ([]builtRowset, error) {
 	if len(t.Partitions) != 1 {
 		return nil, doriserr.New(doriserr.Unsupported, "table %s has %d partitions; partitioned tables are not supported", t.Name, len(t.Partitions))
 	}
@@ -41,42 +47,65 @@ func build(t *meta.Table, b *block.Block, newID func(tablet int64) (rowset.ID, e
 		keys[i] = i
 	}
 	var out []builtRowset
-	for bucket, rows := range split(t, part, b) {
-		if rows == nil || rows.Rows() == 0 {
+	var rows [][]int32 // of each of out
+	for bucket, idx := range split(t, part, b, b.SortPermutation(keys)) {
+		if len(idx) == 0 {
 			continue
 		}
 		tablet := part.Tablets[bucket]
-		if len(keys) > 0 && rows.Rows() > 1 {
-			if perm := rows.SortPermutation(keys); !slices.IsSorted(perm) {
-				rows = rows.Gather(perm)
-			}
-		}
 		id, err := newID(tablet.ID)
 		if err != nil {
 			return nil, err
 		}
-		data := block.AppendEncoded(nil, rows)
-		out = append(out, builtRowset{tablet, &bepb.Rowset{
-			Id: id[:], TabletId: tablet.ID, PartitionId: part.ID, Rows: int64(rows.Rows()),
-			Checksum: crc32.Checksum(data, castagnoli), Data: data,
-		}})
+		out = append(out, builtRowset{tablet, &bepb.Rowset{Id: id[:], TabletId: tablet.ID, PartitionId: part.ID, Rows: int64(len(idx))}})
+		rows = append(rows, idx)
 	}
+	if b.Rows() < manyRows {
+		workers = 1
+	}
+	share(len(out), workers, func(i int) { encode(out[i].rowset, b, rows[i]) })
 	return out, nil
 }
 
-// split gives each bucket its rows; RANDOM distribution puts a whole block
-// into one bucket, another one each time.
-func split(t *meta.Table, part *meta.Partition, b *block.Block) []*block.Block {
-	n := len(part.Tablets)
-	if n == 1 {
-		return []*block.Block{b}
+// encode makes a rowset of rows of a block.
+func encode(r *bepb.Rowset, b *block.Block, idx []int32) {
+	rows := b
+	if len(idx) < b.Rows() || !slices.IsSorted(idx) {
+		rows = b.Gather(idx)
 	}
-	if len(t.DistCols) == 0 {
-		parts := make([]*block.Block, n)
-		parts[rand.IntN(n)] = b
+	r.Data = block.AppendEncoded(make([]byte, 0, rows.Bytes()+4*rows.NumCols()), rows)
+	r.Checksum = crc32.Checksum(r.Data, castagnoli)
+}
+
+// share runs f for 0 to n-1 on up to workers goroutines, the caller's among them.
+func share(n, workers int, f func(i int)) {
+	var next atomic.Int64
+	run := func() {
+		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			f(int(i))
+		}
+	}
+	var others sync.WaitGroup
+	for range min(workers, n) - 1 {
+		others.Go(run)
+	}
+	run()
+	others.Wait()
+}
+
+// split gives each bucket the numbers of its rows, in the order of order; RANDOM
+// distribution puts a whole block into one bucket, another one each time.
+func split(t *meta.Table, part *meta.Partition, b *block.Block, order []int32) [][]int32 {
+	n := len(part.Tablets)
+	switch {
+	case n == 1:
+		return [][]int32{order}
+	case len(t.DistCols) == 0:
+		parts := make([][]int32, n)
+		parts[rand.IntN(n)] = order
 		return parts
 	}
-	return b.SplitByBucket(t.DistCols, n)
+	return b.RowsByBucket(t.DistCols, n, order)
 }
 
 // columns describes a table's columns for the rowsets.

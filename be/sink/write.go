@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"runtime"
 	"slices"
 	"time"
 
@@ -84,13 +85,15 @@ func (w *write) add(ctx context.Context, rows *block.Block) error {
 }
 
 func (w *write) build(ctx context.Context, rows *block.Block) ([]builtRowset, error) {
+	workers := runtime.GOMAXPROCS(0)
 	if w.stream {
+		workers = 1 // the load's other blocks are built at the same time
 		if err := w.s.builds.Acquire(ctx, 1); err != nil {
 			return nil, err
 		}
 		defer w.s.builds.Release(1)
 	}
-	return build(w.t, rows, w.partID)
+	return build(w.t, rows, workers, w.partID)
 }
 
 // partID is the id of the next rowset of a tablet.
