@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"sync"
 	"time"
 
@@ -58,9 +59,11 @@ func newCalls(open func(ctx context.Context) (*Messages, error)) *Calls {
 }
 
 // Call sends a request and waits for the answer: the reply of its handler, which
-// is read into reply unless that is nil, or its error. Errors of its own: NoBackend or NoPrivilege if the request did not leave;
-// Unknown if the connection broke before an answer; ctx's if that ended first,
-// and then the handler's context ends soon.
+// is read into reply unless that is nil, or its error. Errors of its own:
+// NoBackend or NoPrivilege if the request did not leave; Unknown if the connection
+// broke before an answer; ctx's if that ended first, and then the handler's
+// context ends soon. A call to a peer that hangs ends with ctx, unless it is just
+// writing to a socket that is full: that may last 15 s.
 func (c *Calls) Call(ctx context.Context, request, reply proto.Message) error {
 	m, err := c.connect(ctx)
 	if err != nil {
@@ -70,26 +73,43 @@ func (c *Calls) Call(ctx context.Context, request, reply proto.Message) error {
 	if err != nil {
 		return err
 	}
-	err = m.Send(func(b []byte) ([]byte, error) {
+	err = m.Send(ctx, func(b []byte) ([]byte, error) {
 		b = binary.LittleEndian.AppendUint64(append(b, callMade), id)
 		return proto.MarshalOptions{}.MarshalAppend(b, request)
 	})
 	if err != nil {
 		c.forget(id)
+		if not, ok := errors.AsType[*notSentError](err); ok {
+			return not.error
+		}
 		return doriserr.New(doriserr.Unknown, "the connection to the backend broke: %v", err)
 	}
 	select {
 	case err := <-answer:
 		return err
 	case <-ctx.Done():
-		if c.forget(id) {
-			// A connection that is broken ends the handler's context as well.
-			_ = m.Send(func(b []byte) ([]byte, error) {
-				return binary.LittleEndian.AppendUint64(append(b, callGivenUp), id), nil
-			})
-		}
+		c.giveUp(m, id)
 		return ctx.Err()
 	}
+}
+
+// giveUp tells the peer that nobody waits for a call, unless its answer is here.
+// It does not wait until that has left.
+func (c *Calls) giveUp(m *Messages, id uint64) {
+	if !c.forget(id) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn != m || c.ctx.Err() != nil {
+		return // the end of the connection ends the handler's context as well
+	}
+	c.wg.Go(func() {
+		// An error ends the connection.
+		_ = m.Send(m.ctx, func(b []byte) ([]byte, error) {
+			return binary.LittleEndian.AppendUint64(append(b, callGivenUp), id), nil
+		})
+	})
 }
 
 // expect gives a call its id, and the channel of its answer.

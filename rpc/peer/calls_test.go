@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
 	"dorisgo/doriserr"
@@ -64,7 +65,7 @@ func TestEveryCallGetsItsOwnAnswer(t *testing.T) {
 			for j := range uint64(30) {
 				id := i*1000 + j
 				// Some requests are larger than what a connection keeps a buffer for.
-				size := int(id % 7 * 20_000)
+				size := int(id % 7 * 4_000)
 				if id%500 == 0 {
 					size = 3 * keepBuffer
 				}
@@ -284,4 +285,93 @@ func TestOnePort(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Errorf("Serve: %v", err)
 	}
+}
+
+// TestAPeerThatDoesNotRead: answers that nobody takes are given up with the
+// connection, and hold up neither other connections nor the end of the server.
+func TestAPeerThatDoesNotRead(t *testing.T) {
+	for name, service := range map[string]string{"calls": echo, "loads": loadService} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pipes := &Pipes{}
+				l := pipes.Listen("be:9060")
+				srv := NewServer("")
+				long := strings.Repeat("x", 3<<20) // more than a pipe holds
+				HandleCalls(srv, echo, decodeItem, func(context.Context, *bepb.LoadItem) (proto.Message, error) {
+					return &bepb.LoadReply{Error: long}, nil
+				})
+				srv.HandleLoads(func(l *Loads) { l.Reply(&bepb.LoadReply{Error: long}) }, nil)
+				go srv.Serve(l)
+				conn, err := l.(*bufconn.Listener).Dial()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				if refusal, err := ask(conn, service, ""); err != nil || refusal != "" {
+					t.Fatal(refusal, err)
+				}
+				frame, err := proto.Marshal(&bepb.LoadFrame{Items: []*bepb.LoadItem{{Seq: 1}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if service == echo {
+					frame = make([]byte, headBytes)
+				}
+				for range 3 {
+					if _, err := conn.Write(message(string(frame))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				pool := NewPool("", pipes)
+				defer pool.Close()
+				if err := pool.Calls("be:9060", echo).Call(t.Context(), &bepb.LoadItem{}, nil); err != nil {
+					t.Errorf("another peer: %v", err)
+				}
+				pool.Close()
+				time.Sleep(silence + 2*time.Second)
+				start := time.Now()
+				srv.GracefulStop()
+				if took := time.Since(start); took > 0 {
+					t.Errorf("the server took %s to stop", took)
+				}
+			})
+		})
+	}
+}
+
+// TestAPeerThatHangs: a call that waits for its turn ends with its context; the
+// one that is stuck in the socket, when the peer has been silent for too long.
+func TestAPeerThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipes := &Pipes{}
+		l := pipes.Listen("be:9060")
+		go func() {
+			conn, err := l.Accept()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := peek(&conn, len(magic)); err != nil {
+				t.Error(err)
+			}
+			if _, err := admit(conn, "", func(string) (MessageHandler, bool) { return nil, true }); err != nil {
+				t.Error(err)
+			}
+		}()
+		pool := NewPool("", pipes)
+		defer pool.Close()
+		c := pool.Calls("be:9060", echo)
+		start := time.Now()
+		stuck := make(chan error, 1)
+		go func() { stuck <- c.Call(t.Context(), &bepb.LoadItem{Block: make([]byte, 3<<20)}, nil) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Call(ctx, &bepb.LoadItem{}, nil); err != context.DeadlineExceeded || time.Since(start) != time.Second {
+			t.Errorf("a call that waits: %v after %s", err, time.Since(start))
+		}
+		if err := <-stuck; !doriserr.Is(err, doriserr.Unknown) || time.Since(start) != silence {
+			t.Errorf("a call that is stuck: %v after %s", err, time.Since(start))
+		}
+	})
 }

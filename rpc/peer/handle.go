@@ -56,7 +56,7 @@ func HandleCalls[R any](s *Server, service string, decode func([]byte) (R, error
 			})
 		}
 		if !m.deaf.Load() { // otherwise what was read is still answered
-			cancel()
+			m.Close() // ends ctx, and answers that nobody reads
 		}
 		close(h.work)
 		h.calls.Wait()
@@ -119,7 +119,7 @@ func (h *callServer) cancel(id uint64) {
 
 // answer sends an answer. If it cannot, the connection is over and nobody waits.
 func (h *callServer) answer(id uint64, reply proto.Message, err error) {
-	_ = h.m.Send(func(b []byte) ([]byte, error) {
+	_ = h.m.Send(h.m.ctx, func(b []byte) ([]byte, error) {
 		if err != nil {
 			s, _ := status.FromError(doriserr.ToStatus(err))
 			return proto.MarshalOptions{}.MarshalAppend(binary.LittleEndian.AppendUint64(append(b, callFailed), id), s.Proto())

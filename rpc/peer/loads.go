@@ -187,7 +187,7 @@ func (c *LoadClient) send(ctx context.Context, stream *Messages) error {
 			runtime.Gosched()
 			continue
 		}
-		if err := stream.Send(encode); err != nil {
+		if err := stream.Send(ctx, encode); err != nil {
 			return err
 		}
 	}
@@ -297,8 +297,10 @@ func serveLoads(m *Messages, handle LoadHandler, stopping <-chan struct{}) {
 	r := &replier{wake: make(chan struct{}, 1), cancels: map[uint64]context.CancelFunc{}, stopping: stopping}
 	var received sync.WaitGroup
 	received.Go(func() {
-		defer cancel()
 		r.receive(ctx, m, handle)
+		if !m.deaf.Load() {
+			m.Close() // ends ctx, and answers that nobody reads
+		}
 	})
 	r.run(ctx, m)
 	m.deafen()
@@ -414,7 +416,7 @@ func (r *replier) run(ctx context.Context, stream *Messages) {
 		open := r.open
 		r.mu.Unlock()
 		if len(frame.Replies) > 0 {
-			if err := stream.Send(encode); err != nil {
+			if err := stream.Send(ctx, encode); err != nil {
 				return
 			}
 			clear(frame.Replies)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -32,9 +31,10 @@ const (
 // (docs/design.md). Everything else between nodes is gRPC, on the same port.
 //
 // A message is a length of 4 bytes, little endian, and as many bytes; length 0
-// is a sign of life. Send is safe for concurrent use, Recv is for one goroutine.
-// An end that hears nothing for 15 s closes the connection, also when the
-// process at the other end only hangs.
+// is a sign of life. Send is safe for concurrent use, Recv is for one goroutine,
+// which reads as long as the connection lives: it is who notices that the other
+// end has been silent for 15 s, because it is gone or hangs. Then whoever reads
+// closes the connection, which ends a Send that is stuck.
 type Messages struct {
 	conn   net.Conn
 	in     *bufio.Reader
@@ -46,22 +46,20 @@ type Messages struct {
 	buf    []byte
 	deaf   atomic.Bool
 
-	mu  sync.Mutex
-	out []byte
+	// turn has room for the one who sends; it guards out and bad.
+	turn chan struct{}
+	out  []byte
 	// bad is why nothing can be sent any more: a message may have left in part.
 	bad error
 }
 
 // newMessages takes over conn and what was read of it already.
 func newMessages(conn net.Conn) *Messages {
-	m := &Messages{conn: conn, in: bufio.NewReaderSize(conn, 32<<10)}
+	m := &Messages{conn: conn, in: bufio.NewReaderSize(conn, 32<<10), turn: make(chan struct{}, 1)}
 	m.ctx, m.cancel = context.WithCancelCause(context.Background())
 	go m.beat()
 	return m
 }
-
-// Done is closed when the connection is over.
-func (m *Messages) Done() <-chan struct{} { return m.ctx.Done() }
 
 // Close ends the connection at once, whatever is under way.
 func (m *Messages) Close() { m.fail(net.ErrClosed) }
@@ -80,33 +78,49 @@ func (m *Messages) beat() {
 		case <-m.ctx.Done():
 			return
 		case <-t.C:
-			// A message that is being sent is a sign of life itself.
-			if m.mu.TryLock() {
+			select {
+			case m.turn <- struct{}{}:
 				_ = m.send(func(b []byte) ([]byte, error) { return b, nil }) // ends the connection if it fails
-				m.mu.Unlock()
+				<-m.turn
+			default: // a message that is being sent is a sign of life itself
 			}
 		}
 	}
 }
 
-// Send sends the message that encode appends. An error of encode is returned and
-// harms nothing; after any other one the connection is over.
-func (m *Messages) Send(encode func([]byte) ([]byte, error)) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// Send sends the message that encode appends. ctx bounds the wait for those
+// before it. A *notSentError harms nothing; after any other one the connection is
+// over.
+func (m *Messages) Send(ctx context.Context, encode func([]byte) ([]byte, error)) error {
+	select {
+	case m.turn <- struct{}{}:
+	default:
+		select {
+		case m.turn <- struct{}{}:
+		case <-ctx.Done():
+			return &notSentError{ctx.Err()}
+		}
+	}
+	defer func() { <-m.turn }()
 	return m.send(encode)
 }
+
+// notSentError says that nothing of a message has left, and the connection is as
+// it was.
+type notSentError struct{ error }
+
+func (e *notSentError) Unwrap() error { return e.error }
 
 func (m *Messages) send(encode func([]byte) ([]byte, error)) error {
 	if m.bad != nil {
 		return m.bad
 	}
 	b, err := encode(append(m.out[:0], make([]byte, lengthBytes)...))
-	if err != nil {
-		return err
+	if err == nil && len(b)-lengthBytes > maxMessage {
+		err = fmt.Errorf("a message of %d bytes is larger than %d", len(b)-lengthBytes, maxMessage)
 	}
-	if len(b)-lengthBytes > maxMessage {
-		return fmt.Errorf("a message of %d bytes is larger than %d", len(b)-lengthBytes, maxMessage)
+	if err != nil {
+		return &notSentError{err}
 	}
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-lengthBytes))
 	_, err = m.conn.Write(b)
@@ -152,13 +166,15 @@ func (m *Messages) recv() ([]byte, error) {
 		m.buf = nil
 	}
 	m.buf = m.buf[:0]
-	for len(m.buf) < n {
+	for at := 0; at < n; {
+		if at == len(m.buf) {
+			m.buf = append(m.buf, make([]byte, min(n-at, growBy))...)
+		}
 		if err := m.hear(); err != nil {
 			return nil, err
 		}
-		at := len(m.buf)
-		m.buf = append(m.buf, make([]byte, min(n-at, growBy))...)
-		if _, err := io.ReadFull(m.in, m.buf[at:]); err != nil {
+		got, err := m.in.Read(m.buf[at:])
+		if at += got; err != nil {
 			if err == io.EOF {
 				err = io.ErrUnexpectedEOF
 			}

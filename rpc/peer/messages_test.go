@@ -86,7 +86,7 @@ func TestMessagesFromBytes(t *testing.T) {
 		if _, err := a.Write(binary.LittleEndian.AppendUint32(nil, maxMessage+1)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.Recv(); err == nil || m.Send(func(b []byte) ([]byte, error) { return append(b, 1), nil }) != nil {
+		if _, err := m.Recv(); err == nil || m.Send(t.Context(), func(b []byte) ([]byte, error) { return append(b, 1), nil }) != nil {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -125,7 +125,7 @@ func TestSilence(t *testing.T) {
 		sent := make(chan error, 1)
 		go func() {
 			for {
-				if err := m.Send(func(b []byte) ([]byte, error) { return append(b, make([]byte, 1000)...), nil }); err != nil {
+				if err := m.Send(t.Context(), func(b []byte) ([]byte, error) { return append(b, make([]byte, 1000)...), nil }); err != nil {
 					sent <- err
 					return
 				}
@@ -156,10 +156,10 @@ func TestABadMessageHarmsNothing(t *testing.T) {
 	defer a.Close()
 	defer b.Close()
 	bad := errors.New("bad")
-	if err := a.Send(func(b []byte) ([]byte, error) { return append(b, "half"...), bad }); !errors.Is(err, bad) {
+	if err := a.Send(t.Context(), func(b []byte) ([]byte, error) { return append(b, "half"...), bad }); !errors.Is(err, bad) {
 		t.Errorf("got %v", err)
 	}
-	if err := a.Send(func(b []byte) ([]byte, error) { return append(b, "whole"...), nil }); err != nil {
+	if err := a.Send(t.Context(), func(b []byte) ([]byte, error) { return append(b, "whole"...), nil }); err != nil {
 		t.Error(err)
 	}
 	if got, err := b.Recv(); err != nil || string(got) != "whole" {
