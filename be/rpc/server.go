@@ -92,12 +92,12 @@ func (s *Server) WriteRowsets(stream bepb.Backend_WriteRowsetsServer) error {
 	}
 }
 
-// Publish answers a call to peer.PublishService. A transaction is done when all of its
-// versions in the request are published here; after a failure in a partition
+// Publish answers a call to peer.PublishService. A transaction is done when all of
+// its versions in the request are published here; after a failure in a partition
 // the later versions of that partition are not tried.
 func (s *Server) Publish(ctx context.Context, r *bepb.PublishRequest) (*bepb.PublishReply, error) {
 	if err := s.orders.check(r.MetaEpoch, r.Term); err != nil {
-		return nil, doriserr.ToStatus(err)
+		return nil, err
 	}
 	reply := &bepb.PublishReply{Failed: map[int64]string{}}
 	stuck := map[int64]error{}
