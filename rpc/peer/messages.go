@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -138,7 +139,7 @@ func (m *Messages) send(encode func([]byte) ([]byte, error)) error {
 // connection; io.EOF means that the other end has sent all that it will.
 func (m *Messages) Recv() ([]byte, error) {
 	b, err := m.recv()
-	if err != nil && m.ctx.Err() != nil && err != io.EOF {
+	if err != nil && m.ctx.Err() != nil && !errors.Is(err, io.EOF) {
 		err = context.Cause(m.ctx)
 	}
 	return b, err
@@ -160,7 +161,7 @@ func (m *Messages) recv() ([]byte, error) {
 		if n = int(binary.LittleEndian.Uint32(head)); n > maxMessage {
 			return nil, fmt.Errorf("a message of %d bytes is larger than %d", n, maxMessage)
 		}
-		m.in.Discard(lengthBytes) // what Peek returned is there
+		_, _ = m.in.Discard(lengthBytes) // what Peek returned is there
 	}
 	if cap(m.buf) > keepBuffer && n <= keepBuffer {
 		m.buf = nil

@@ -137,11 +137,11 @@ func (s *Server) serve(accepted net.Conn, in *rest) (kept bool) {
 		return false
 	}
 	switch head {
+	case http2:
+		return conn.SetReadDeadline(time.Time{}) == nil && in.put(conn, nil)
 	case magic:
 	default:
 		return false // neither
-	case http2:
-		return conn.SetReadDeadline(time.Time{}) == nil && in.put(conn, nil)
 	}
 	h, err := admit(conn, s.token, func(service string) (MessageHandler, bool) {
 		h, ok := s.services[service]
