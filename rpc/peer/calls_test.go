@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
@@ -284,6 +286,16 @@ func TestOnePort(t *testing.T) {
 	srv.GracefulStop()
 	if err := <-served; err != nil {
 		t.Errorf("Serve: %v", err)
+	}
+	late, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.Serve(late); !errors.Is(err, grpc.ErrServerStopped) {
+		t.Errorf("Serve after the end: %v", err)
+	}
+	if _, err := late.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("its listener: %v", err)
 	}
 }
 

@@ -49,7 +49,14 @@ func (s *Server) HandleMessages(service string, h MessageHandler) { s.services[s
 // Serve serves what l accepts until the server is stopped. It closes l.
 func (s *Server) Serve(l net.Listener) error {
 	in := &rest{Listener: l, conns: make(chan accepted), done: make(chan struct{})}
+	s.mu.Lock()
+	if s.ended { // nobody would wait for accept
+		s.mu.Unlock()
+		l.Close()
+		return grpc.ErrServerStopped
+	}
 	s.wg.Go(func() { s.accept(l, in) })
+	s.mu.Unlock()
 	return s.Server.Serve(in)
 }
 
