@@ -59,21 +59,12 @@ func columnType(c *bepb.ColumnDesc) value.Type { return exec.Type(c) }
 // Register makes a server offer what s does.
 func (s *Server) Register(srv *peer.Server) {
 	bepb.RegisterBackendServer(srv, s)
-	peer.HandleCalls(srv, writeService, decode[bepb.WriteRowsetsRequest], func(ctx context.Context, r *bepb.WriteRowsetsRequest) (proto.Message, error) {
+	peer.HandleCalls(srv, writeService, func(ctx context.Context, r *bepb.WriteRowsetsRequest) (proto.Message, error) {
 		return nil, write(ctx, s.Engine, r)
 	})
-	peer.HandleCalls(srv, peer.PublishService, decode[bepb.PublishRequest], func(ctx context.Context, r *bepb.PublishRequest) (proto.Message, error) {
+	peer.HandleCalls(srv, peer.PublishService, func(ctx context.Context, r *bepb.PublishRequest) (proto.Message, error) {
 		return s.Publish(ctx, r)
 	})
-}
-
-// decode reads a message.
-func decode[M any, P interface {
-	*M
-	proto.Message
-}](b []byte) (P, error) {
-	m := P(new(M))
-	return m, proto.Unmarshal(b, m)
 }
 
 // WriteRowsets implements bepb.BackendServer.

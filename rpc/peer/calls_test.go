@@ -21,11 +21,6 @@ import (
 
 const echo = "echo"
 
-func decodeItem(b []byte) (*bepb.LoadItem, error) {
-	r := &bepb.LoadItem{}
-	return r, proto.Unmarshal(b, r)
-}
-
 // serveCalls runs handle behind a server on an in-process pipe, and returns the
 // calls to it and what ends the server.
 func serveCalls(t *testing.T, handle func(context.Context, *bepb.LoadItem) (proto.Message, error)) (*Calls, *Server, *Pool) {
@@ -33,7 +28,7 @@ func serveCalls(t *testing.T, handle func(context.Context, *bepb.LoadItem) (prot
 	pipes := &Pipes{}
 	l := pipes.Listen("be:9060")
 	srv := NewServer("secret")
-	HandleCalls(srv, echo, decodeItem, handle)
+	HandleCalls(srv, echo, handle)
 	go srv.Serve(l)
 	pool := NewPool("secret", pipes)
 	t.Cleanup(func() {
@@ -153,7 +148,7 @@ func TestABrokenCallIsUnknown(t *testing.T) {
 		}
 		// It is back: calls go through once the pause is over.
 		again := NewServer("secret")
-		HandleCalls(again, echo, decodeItem, func(context.Context, *bepb.LoadItem) (proto.Message, error) { return nil, nil })
+		HandleCalls(again, echo, func(context.Context, *bepb.LoadItem) (proto.Message, error) { return nil, nil })
 		l := pool.pipes.Listen("be:9060")
 		go again.Serve(l)
 		defer again.Stop()
@@ -236,7 +231,7 @@ func TestOnePort(t *testing.T) {
 	addr := l.Addr().String()
 	srv := NewServer("secret")
 	bepb.RegisterBackendServer(srv, bepb.UnimplementedBackendServer{})
-	HandleCalls(srv, echo, decodeItem, func(context.Context, *bepb.LoadItem) (proto.Message, error) { return nil, nil })
+	HandleCalls(srv, echo, func(context.Context, *bepb.LoadItem) (proto.Message, error) { return nil, nil })
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
 	silent, err := net.Dial("tcp", addr) // says nothing
@@ -309,7 +304,7 @@ func TestAPeerThatDoesNotRead(t *testing.T) {
 				l := pipes.Listen("be:9060")
 				srv := NewServer("")
 				long := strings.Repeat("x", 3<<20) // more than a pipe holds
-				HandleCalls(srv, echo, decodeItem, func(context.Context, *bepb.LoadItem) (proto.Message, error) {
+				HandleCalls(srv, echo, func(context.Context, *bepb.LoadItem) (proto.Message, error) {
 					return &bepb.LoadReply{Error: long}, nil
 				})
 				srv.HandleLoads(func(l *Loads) { l.Reply(&bepb.LoadReply{Error: long}) }, nil)

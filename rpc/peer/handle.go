@@ -19,10 +19,13 @@ const PublishService = "publish"
 // new one would have to grow its stack again in each call.
 const keepWorkers = 4
 
-// HandleCalls makes a server answer Calls to a service; the reply may be nil. decode
-// makes a request of bytes that are not valid later; handle runs on a goroutine of the call's own,
-// and its context ends when nobody waits for the answer any more.
-func HandleCalls[R any](s *Server, service string, decode func([]byte) (R, error), handle func(context.Context, R) (proto.Message, error)) {
+// HandleCalls makes a server answer Calls to a service. handle runs on a goroutine
+// of the call's own; its context ends when nobody waits for the answer any more,
+// and its reply may be nil.
+func HandleCalls[M any, R interface {
+	*M
+	proto.Message
+}](s *Server, service string, handle func(context.Context, R) (proto.Message, error)) {
 	s.HandleMessages(service, func(m *Messages, stop <-chan struct{}) {
 		ctx, cancel := context.WithCancel(m.ctx)
 		h := &callServer{m: m, cancels: map[uint64]context.CancelFunc{}, work: make(chan func()), keep: make(chan struct{}, keepWorkers)}
@@ -43,8 +46,8 @@ func HandleCalls[R any](s *Server, service string, decode func([]byte) (R, error
 				h.cancel(id)
 				continue
 			}
-			r, err := decode(b[headBytes:])
-			if err != nil {
+			r := R(new(M))
+			if err := proto.Unmarshal(b[headBytes:], r); err != nil {
 				h.answer(id, nil, doriserr.Wrap(doriserr.Corrupt, err, "a call cannot be read"))
 				continue
 			}

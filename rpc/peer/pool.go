@@ -16,8 +16,8 @@ import (
 )
 
 // Pool holds the connections to peers, one of gRPC for each address and one for
-// messages for each service. It is safe for concurrent
-// use; Close ends all connections.
+// messages for each service. It is safe for concurrent use; Close ends all
+// connections.
 type Pool struct {
 	token string
 	pipes *Pipes
