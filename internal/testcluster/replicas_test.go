@@ -53,8 +53,24 @@ func (c *Cluster) published(partition, backend int64) (version int64, ok bool) {
 	return 0, false
 }
 
+// hole is the first version that a running backend knows its replica to lack. It
+// may know of one before the frontend does.
+func (c *Cluster) hole(tabletID, backend int64) int64 {
+	for _, b := range c.BEs {
+		if b.Node == nil || b.Node.ID != backend {
+			continue
+		}
+		for _, r := range b.Node.Engine.Replicas() {
+			if r.TabletID == tabletID {
+				return r.Hole
+			}
+		}
+	}
+	return 0
+}
+
 // whole waits until every tablet of a table has n replicas, all of them with
-// every version.
+// every version, as the frontend and the backends themselves know it.
 func (c *Cluster) whole(t *testing.T, name string, n int) {
 	t.Helper()
 	why := ""
@@ -77,6 +93,9 @@ func (c *Cluster) whole(t *testing.T, name string, n int) {
 						}
 						if m := s.FirstMissing(part.ID, tablet.ID, r.BackendID); m != 0 || r.Cloning {
 							why = fmt.Sprintf("tablet %d: %+v lacks version %d", tablet.ID, r, m)
+						}
+						if hole := c.hole(tablet.ID, r.BackendID); hole != 0 {
+							why = fmt.Sprintf("tablet %d: backend %d found that it lacks version %d", tablet.ID, r.BackendID, hole)
 						}
 					}
 				}
