@@ -63,6 +63,12 @@ type groupTable struct {
 // goroutine of its own.
 func (l *loads) handle(f *peer.Loads) {
 	var same [][]joinedLoad
+	defer func() {
+		// One frame of the stream is one of the WAL.
+		for _, joined := range same {
+			joined[len(joined)-1].Kick()
+		}
+	}()
 	for _, item := range f.Items {
 		if j, ok := l.tryJoin(item); ok {
 			same = gather(same, joinedLoad{item.Seq, j})
@@ -122,21 +128,6 @@ func (l *loads) tryJoin(item *bepb.LoadItem) (j groupcommit.Joined, ok bool) {
 		return j, false
 	}
 	return l.groups.TryAdd(l.groupLoad(t, item))
-}
-
-// Load runs one load for an FE in the same process, on the caller's goroutine:
-// what a load stream does between processes, without its frames. ctx carries the
-// load's deadline.
-func (n *Node) Load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error) {
-	// Counted first: what finds the node running is waited for by Stop.
-	n.inflight.enter()
-	defer n.inflight.leave()
-	select {
-	case <-n.stopping:
-		return nil, doriserr.New(doriserr.NotAdmitted, "be is stopping")
-	default:
-	}
-	return n.loads.load(ctx, item)
 }
 
 func (l *loads) load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error) {

@@ -63,43 +63,6 @@ func (m *Manager) added(l *Load, j *joined) {
 	}
 }
 
-// TryAdd is Add up to its wait, for an async load that need not wait for its
-// place: Wait then gives the ack. Without ok nothing of the load is anywhere, and
-// Add takes it or says why not.
-func (m *Manager) TryAdd(l *Load) (j Joined, ok bool) {
-	if l.Rows == 0 || !l.Async || l.bytes() > int64(l.Table.DataBytes) {
-		return Joined{}, false
-	}
-	t := m.table(l.Table.DBID, l.Table.ID, l.Table.Name)
-	if !t.admitted.Load() || l.bytes() >= m.wals.Available()/10*8 || !m.mem.tryAcquire(l.bytes()) {
-		return Joined{}, false
-	}
-	in, wait, err := t.tryJoin(l, true)
-	if wait != nil {
-		t.mu.Lock()
-		wait.waiters--
-		t.mu.Unlock()
-	}
-	if err != nil || wait != nil || in.repeat {
-		m.mem.release(l.bytes())
-	}
-	if err != nil || wait != nil {
-		return Joined{}, false
-	}
-	m.added(l, &in)
-	return Joined{in}, true
-}
-
-// Joined is an async load that has its place in a group.
-type Joined struct{ j joined }
-
-// Wait waits for the ack as Add does; ctx is the load's deadline.
-func (j *Joined) Wait(ctx context.Context) (Ack, error) { return j.j.wait(ctx) }
-
-// Together reports whether both loads are in the same group: what they wait for
-// comes at about the same time.
-func (j *Joined) Together(o *Joined) bool { return j.j.g == o.j.g }
-
 // joined is a load that has its place, or the repeat of one.
 type joined struct {
 	g        *group
@@ -117,7 +80,7 @@ func (t *table) join(ctx context.Context, l *Load) (joined, error) {
 		async, switched = false, "WAL space is short: "+t.m.walSpace()
 	}
 	for {
-		j, wait, err := t.tryJoin(l, async)
+		j, wait, err := t.tryJoin(l, async, false)
 		switch {
 		case err == nil && wait == nil:
 			if switched != "" {
@@ -141,7 +104,7 @@ func (t *table) join(ctx context.Context, l *Load) (joined, error) {
 }
 
 // tryJoin appends the load to the open group, or says for which one to wait.
-func (t *table) tryJoin(l *Load, async bool) (j joined, wait *group, err error) {
+func (t *table) tryJoin(l *Load, async, hold bool) (j joined, wait *group, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if j, ok := t.repeat(l.RequestID); ok {
@@ -161,7 +124,7 @@ func (t *table) tryJoin(l *Load, async bool) (j joined, wait *group, err error) 
 		g.waiters++
 		return joined{}, g, nil
 	}
-	p, err := g.append(l)
+	p, err := g.append(l, hold)
 	if err != nil {
 		return joined{}, nil, err
 	}
@@ -201,9 +164,9 @@ func (t *table) awaitOpen(ctx context.Context, g *group) error {
 	return err
 }
 
-// append gives the load its place in the block and the WAL. t.mu is held. On
-// error nothing of it is anywhere.
-func (g *group) append(l *Load) (*wal.Pending, error) {
+// append gives the load its place in the block and the WAL, where it is held for
+// a Kick if hold says so. t.mu is held. On error nothing of it is anywhere.
+func (g *group) append(l *Load, hold bool) (*wal.Pending, error) {
 	before := g.blk.Rows()
 	rest, err := block.DecodeAppend(g.blk, l.Encoded)
 	if err == nil && (len(rest) != 0 || g.blk.Rows()-before != l.Rows) {
@@ -211,7 +174,11 @@ func (g *group) append(l *Load) (*wal.Pending, error) {
 	}
 	var p *wal.Pending
 	if err == nil && g.w != nil {
-		p, err = g.w.Enqueue(l.RequestID, l.Rows, l.Encoded)
+		if hold {
+			p, err = g.w.Hold(l.RequestID, l.Rows, l.Encoded)
+		} else {
+			p, err = g.w.Enqueue(l.RequestID, l.Rows, l.Encoded)
+		}
 	}
 	switch {
 	case err == nil:

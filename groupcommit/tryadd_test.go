@@ -40,6 +40,21 @@ func TestTryAdd(t *testing.T) {
 		if !ok {
 			t.Fatal("an async load of an open group did not join at once")
 		}
+		told := 0
+		j.Then(func() { told++ })
+		synctest.Wait()
+		if j.Ready() || told != 0 {
+			t.Error("a load that waits for a kick was written without one")
+		}
+		j.Kick()
+		synctest.Wait()
+		if !j.Ready() || told != 1 {
+			t.Errorf("after the kick: ready %t, told %d times", j.Ready(), told)
+		}
+		j.Then(func() { told++ })
+		if told != 2 {
+			t.Error("what comes after the answer is not told at once")
+		}
 		if ack, err := j.Wait(t.Context()); err != nil || !ack.Async || ack.Rows != 2 || ack.TxnID != opened.TxnID || ack.Label != opened.Label {
 			t.Errorf("%+v, %v, the group is %+v", ack, err, opened)
 		}
@@ -51,6 +66,11 @@ func TestTryAdd(t *testing.T) {
 			t.Errorf("a repeated request: %+v, %v, %d repeats", ack, err, n.Counters().Repeats.Load())
 		}
 
+		refused("a repeated request of a sync load", func() *Load {
+			l := newLoad(testTable(1), false, 50, 1)
+			l.Async = true
+			return l
+		}())
 		refused("a sync load", newLoad(tb, false, 10, 1))
 		refused("a load without rows", &Load{Table: tb, Async: true, RequestID: newRequest(11)})
 		large := newLoad(tb, true, 12, 1)
@@ -92,7 +112,17 @@ func TestTryAddWaitsForTheFile(t *testing.T) {
 		if !ok {
 			t.Fatal("an async load of an open group did not join at once")
 		}
+		told := false
+		j.Then(func() { told = true })
+		j.Kick()
+		synctest.Wait()
+		if !told {
+			t.Error("nobody is told that the file died")
+		}
 		ack, err := j.Wait(t.Context())
+		if !j.Ready() {
+			t.Error("the group is committed, and its load is not ready")
+		}
 		if err != nil || ack.Async || !ack.Visible {
 			t.Errorf("%+v, %v", ack, err)
 		}
@@ -101,5 +131,27 @@ func TestTryAddWaitsForTheFile(t *testing.T) {
 		if ack := n.mustAdd(newLoad(tb, true, 2, 1)); !ack.Async {
 			t.Errorf("healed: %+v", ack)
 		}
+	})
+}
+
+// TestHeldLoadsAreNotLost: a group whose loads nobody kicks is committed at its
+// interval like any other, and its loads are answered.
+func TestHeldLoadsAreNotLost(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFSM(t)
+		n := start(t, vfs.NewMem(), f, nil)
+		defer n.end()
+		tb := testTable(1)
+		n.mustAdd(newLoad(tb, true, 0, 1))
+		j, ok := n.TryAdd(newLoad(tb, true, 1, 2))
+		if !ok {
+			t.Fatal("an async load of an open group did not join at once")
+		}
+		if ack, err := j.Wait(t.Context()); err != nil || !ack.Async && !ack.Visible {
+			t.Errorf("%+v, %v", ack, err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		wantRows(t, f, 1, 0, 1, 2)
 	})
 }

@@ -58,32 +58,6 @@ type Writer struct {
 	records  atomic.Int64
 }
 
-// Pending is a frame that is not yet on disk. All loads that arrive during one
-// fsync share one.
-type Pending struct {
-	buf  []byte
-	n    int64
-	done chan struct{}
-	err  error
-}
-
-// Done is closed when the frame is on disk or its file is dead.
-func (p *Pending) Done() <-chan struct{} { return p.done }
-
-// Err is the result, valid once Done is closed: nil means durable. Any error
-// means that it is not known whether the records will be found by a replay.
-func (p *Pending) Err() error { return p.err }
-
-// Wait waits for Done or for the end of ctx.
-func (p *Pending) Wait(ctx context.Context) error {
-	select {
-	case <-p.done:
-		return p.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 func newWriter(m *Manager, d *dir, file *openFile, f vfs.File, off int64, seed uint32, onDead func(error)) *Writer {
 	w := &Writer{
 		m: m, dir: d, path: file.info.Path, file: file, f: f, seed: seed, before: seed, off: off, end: off, onDead: onDead,
@@ -108,6 +82,39 @@ func (w *Writer) Counts() (frames, records int64) { return w.frames.Load(), w.re
 // Pending is done without error. An error of Enqueue itself means that the
 // record is surely not in the file: ErrClosed, ErrDead, ErrNoSpace.
 func (w *Writer) Enqueue(id [16]byte, rows int, encoded []byte) (*Pending, error) {
+	return w.enqueue(id, rows, encoded, false)
+}
+
+// Hold is Enqueue for a caller that has more records to give, and calls Kick
+// after the last one: until then a frame of held records alone is not written.
+func (w *Writer) Hold(id [16]byte, rows int, encoded []byte) (*Pending, error) {
+	return w.enqueue(id, rows, encoded, true)
+}
+
+// Kick has held records written.
+func (w *Writer) Kick() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.release()
+}
+
+// release lets the next frame be written. w.mu is held.
+func (w *Writer) release() {
+	if w.next != nil && w.next.held {
+		w.next.held = false
+		w.signal()
+	}
+}
+
+// signal wakes the I/O goroutine.
+func (w *Writer) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *Writer) enqueue(id [16]byte, rows int, encoded []byte, hold bool) (*Pending, error) {
 	size := recordBound(len(encoded))
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,20 +131,19 @@ func (w *Writer) Enqueue(id [16]byte, rows int, encoded []byte) (*Pending, error
 	p := w.next
 	var before int
 	if p == nil {
-		p = &Pending{done: make(chan struct{})}
+		p = &Pending{w: w, done: make(chan struct{}), held: true}
 		p.buf = append(w.free[:0], make([]byte, frameHeader)...)
 		w.free = nil
 		w.next, w.last = p, p
-		select {
-		case w.wake <- struct{}{}:
-		default:
-		}
 	} else {
 		before = len(p.buf)
 	}
 	p.buf = appendRecord(p.buf, id, rows, encoded)
 	p.n++
 	w.file.grow(w.dir, int64(len(p.buf)-before))
+	if !hold {
+		w.release()
+	}
 	return p, nil
 }
 
@@ -164,10 +170,7 @@ func (w *Writer) Seal() {
 	w.mu.Lock()
 	w.sealed = true
 	w.mu.Unlock()
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
+	w.signal()
 }
 
 // Finished is closed when the writer's goroutine is gone and the file closed.
@@ -213,7 +216,7 @@ func (w *Writer) run() {
 		w.recycle(p)
 		// Those who wait are answered during the next fsync, if loads wait for
 		// one: to let them run first made frames larger and the disk idle.
-		close(p.done)
+		w.finish(p)
 	}
 	if err := w.f.Close(); err != nil && w.Err() == nil {
 		// Everything was fsynced before: nothing is lost by this.
@@ -224,6 +227,9 @@ func (w *Writer) run() {
 func (w *Writer) takeWaiting() (p *Pending, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.next != nil && w.next.held && !w.sealed {
+		return nil, true
+	}
 	p, w.next = w.next, nil
 	return p, !w.sealed
 }
@@ -294,7 +300,7 @@ func (w *Writer) die(p *Pending, err error) {
 		if q != nil {
 			q.err = fmt.Errorf("%w: %w", ErrDead, err)
 			q.buf = nil
-			close(q.done)
+			w.finish(q)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -230,4 +231,102 @@ func TestEnqueueRespectsLimit(t *testing.T) {
 	if got := m.Available(); got != 1000 {
 		t.Fatalf("%d bytes available after removal", got)
 	}
+}
+
+// TestHold: held records are written when they are kicked, when a record joins
+// that is not held, and when the file is sealed; each time in one frame. What
+// waits for a frame is told once.
+func TestHold(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		let  func(w *Writer) error
+		more int
+	}{
+		{"kick", func(w *Writer) error { w.Kick(); return nil }, 0},
+		{"two kicks", func(w *Writer) error { w.Kick(); w.Kick(); return nil }, 0},
+		{"another record", func(w *Writer) error { _, err := w.Enqueue(reqID(3), 4, payload(3)); return err }, 1},
+		{"seal", func(w *Writer) error { w.Seal(); return nil }, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			fs := vfs.NewMem()
+			m := openTest(t, fs)
+			w, err := m.Create(t.Context(), testHeader(7), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Kick() // nothing is held
+			var last *Pending
+			told := 0
+			for i := range 3 {
+				if last, err = w.Hold(reqID(i), i+1, payload(i)); err != nil {
+					t.Fatal(err)
+				}
+				last.Then(func() { told++ })
+			}
+			synctest.Wait()
+			if frames, _ := w.Counts(); frames != 0 || told != 0 {
+				t.Errorf("%s: %d frames, %d told before it", c.name, frames, told)
+			}
+			if err := c.let(w); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			frames, records := w.Counts()
+			if frames != 1 || records != int64(3+c.more) || told != 3 || last.Err() != nil {
+				t.Errorf("%s: %d frames, %d records, %d told, %v", c.name, frames, records, told, last.Err())
+			}
+			last.Then(func() { told++ })
+			if told != 4 {
+				t.Errorf("%s: a frame that is done tells nobody", c.name)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			_, recs, err := readAll(fs, w.Path())
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkRecords(t, recs, 3+c.more, c.name)
+		})
+	}
+}
+
+// TestDeathIsTold: who waits for a frame hears of the file's death, also if the
+// frame was held.
+func TestDeathIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		m := openTest(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind == errorfs.OpFileSyncData {
+				<-gate
+				return errors.New("input/output error")
+			}
+			return nil
+		})))
+		w, err := m.Create(t.Context(), testHeader(7), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		for i, enqueue := range []func([16]byte, int, []byte) (*Pending, error){w.Enqueue, w.Hold} {
+			p, err := enqueue(reqID(i), i+1, payload(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Then(func() {
+				if told++; !errors.Is(p.Err(), ErrDead) {
+					t.Errorf("record %d: %v", i, p.Err())
+				}
+			})
+			synctest.Wait() // the first one is being written
+		}
+		close(gate)
+		synctest.Wait()
+		if told != 2 {
+			t.Errorf("%d of 2 were told", told)
+		}
+		if err := w.Close(); err == nil {
+			t.Error("a dead file closes without its error")
+		}
+	})
 }

@@ -51,7 +51,7 @@ func newLoadClient(open func(ctx context.Context) (*Messages, error)) *LoadClien
 		waiting: map[uint64]*sending{},
 		wake:    make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	c.spare.New = func() any { return &sending{reply: make(chan *bepb.LoadReply, 1)} }
+	c.spare.New = func() any { return &sending{client: c, reply: make(chan *bepb.LoadReply, 1)} }
 	go c.run(ctx)
 	return c
 }
@@ -59,42 +59,38 @@ func newLoadClient(open func(ctx context.Context) (*Messages, error)) *LoadClien
 // Send sends one load and waits for its answer. The item must not be changed
 // afterwards. When ctx ends first the outcome is Unknown if the load had left.
 func (c *LoadClient) Send(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error) {
-	w := c.spare.Get().(*sending)
-	w.sent = false
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
+	w, ok := c.enqueue(item, nil)
+	if !ok {
 		return nil, doriserr.New(doriserr.NotAdmitted, "the connection to the backend is closed")
 	}
-	c.seq++
-	seq := c.seq
-	item.Seq = seq
-	c.waiting[seq] = w
-	first := len(c.queue) == 0
-	c.queue = append(c.queue, item)
-	c.mu.Unlock()
-	if first {
-		select {
-		case c.wake <- struct{}{}:
-		default:
-		}
-	}
-	select {
-	case r := <-w.reply:
-		c.spare.Put(w)
-		if r.ErrorKind != 0 {
-			return r, &doriserr.Error{Kind: doriserr.Kind(r.ErrorKind - 1), Msg: r.Error}
-		}
-		return r, nil
-	case <-ctx.Done():
-		return nil, c.giveUp(seq, ctx.Err())
-	}
+	w.Kick()
+	return w.Reply(ctx)
 }
 
-// sending is a load that waits for its answer.
-type sending struct {
-	reply chan *bepb.LoadReply // has room for the one answer
-	sent  bool                 // under LoadClient.mu: it left, or is about to
+// Start is Send without its wait: the load may stay in the queue until a Kick, and
+// wake is called when its answer is there. wake may be called by the goroutine
+// that reads the stream and must return soon. Without ok the client is closed.
+func (c *LoadClient) Start(item *bepb.LoadItem, wake func()) (Started, bool) {
+	w, ok := c.enqueue(item, wake)
+	if !ok {
+		return nil, false
+	}
+	return w, true
+}
+
+func (c *LoadClient) enqueue(item *bepb.LoadItem, wake func()) (*sending, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, false
+	}
+	w := c.spare.Get().(*sending)
+	c.seq++
+	item.Seq = c.seq
+	w.seq, w.sent, w.wake = c.seq, false, wake
+	c.waiting[c.seq] = w
+	c.queue = append(c.queue, item)
+	return w, true
 }
 
 // giveUp forgets a load whose caller stopped waiting. A load that is still in
@@ -112,15 +108,20 @@ func (c *LoadClient) giveUp(seq uint64, why error) error {
 	}
 	if w != nil && w.sent {
 		c.queue = append(c.queue, &bepb.LoadItem{Seq: seq, Cancel: true})
-		select {
-		case c.wake <- struct{}{}:
-		default:
-		}
+		c.kick()
 	}
 	if errors.Is(why, context.DeadlineExceeded) {
 		return doriserr.New(doriserr.Timeout, "timeout: the load was sent to the backend and its outcome is not known yet")
 	}
 	return doriserr.New(doriserr.Unknown, "the load was sent to the backend and its outcome is not known: %v", why)
+}
+
+// kick wakes the goroutine that sends.
+func (c *LoadClient) kick() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Close ends the stream; waiting loads fail as the type's comment says.
@@ -227,7 +228,7 @@ func (c *LoadClient) receive(stream *Messages) error {
 		for _, r := range frame.Replies {
 			if w := c.waiting[r.Seq]; w != nil {
 				delete(c.waiting, r.Seq)
-				w.reply <- r
+				w.answer(r)
 			}
 		}
 		c.mu.Unlock()
@@ -246,7 +247,7 @@ func (c *LoadClient) fail(why error) {
 		if why != nil {
 			text += ": " + doriserr.FromStatus(why).Error()
 		}
-		w.reply <- &bepb.LoadReply{Seq: seq, ErrorKind: int32(kind) + 1, Error: text}
+		w.answer(&bepb.LoadReply{Seq: seq, ErrorKind: int32(kind) + 1, Error: text})
 	}
 	clear(c.waiting)
 	c.queue = nil

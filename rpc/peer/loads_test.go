@@ -236,3 +236,71 @@ func TestStoppingAnswersWhatIsUnderWay(t *testing.T) {
 	}
 	<-ended
 }
+
+// TestStart: loads that were started leave when one of them is kicked, in one
+// frame, and each is told of its answer once; what Start has no answer for ends
+// as it does for Send.
+func TestStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var frames atomic.Int32
+		arrived := make(chan *Loads, 10)
+		c, srv := serve(t, func(l *Loads) {
+			frames.Add(1)
+			arrived <- l
+		})
+		synctest.Wait()
+		told := make([]atomic.Int32, 3)
+		begin := func(i int) Started {
+			s, ok := c.Start(&bepb.LoadItem{TableId: int64(i)}, func() { told[i].Add(1) })
+			if !ok {
+				t.Fatalf("load %d was not taken", i)
+			}
+			return s
+		}
+		first, second := begin(0), begin(1)
+		synctest.Wait()
+		if frames.Load() != 0 {
+			t.Error("loads left without a kick")
+		}
+		second.Kick()
+		l := <-arrived
+		if len(l.Items) != 2 || first.Ready() || second.Ready() {
+			t.Errorf("%d loads in the frame, ready %t and %t", len(l.Items), first.Ready(), second.Ready())
+		}
+		l.Reply(&bepb.LoadReply{Seq: l.Items[1].Seq, ErrorKind: int32(doriserr.DataQuality) + 1, Error: "bad"})
+		synctest.Wait()
+		if told[0].Load() != 0 || told[1].Load() != 1 || first.Ready() || !second.Ready() {
+			t.Errorf("after one answer: told %d and %d times", told[0].Load(), told[1].Load())
+		}
+		if _, err := second.Reply(t.Context()); !doriserr.Is(err, doriserr.DataQuality) {
+			t.Error(err)
+		}
+		l.Reply(&bepb.LoadReply{Seq: l.Items[0].Seq, TxnId: 7})
+		if r, err := first.Reply(t.Context()); err != nil || r.TxnId != 7 {
+			t.Errorf("%v, %v", r, err)
+		}
+		first.Kick() // late, of something that is used again
+
+		// A caller that waits no longer takes back what has not left.
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := begin(2).Reply(ended); !doriserr.Is(err, doriserr.NotAdmitted) {
+			t.Errorf("a load that never left: %v", err)
+		}
+		broken := begin(0)
+		broken.Kick()
+		<-arrived
+		srv.Stop()
+		synctest.Wait()
+		if !broken.Ready() || told[0].Load() != 2 {
+			t.Error("a broken stream is not told")
+		}
+		if _, err := broken.Reply(t.Context()); !doriserr.Is(err, doriserr.Unknown) {
+			t.Error(err)
+		}
+		c.Close()
+		if _, ok := c.Start(&bepb.LoadItem{}, func() {}); ok {
+			t.Error("a closed client takes loads")
+		}
+	})
+}
