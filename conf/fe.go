@@ -34,6 +34,8 @@ type FE struct {
 	MaxConnections Int `key:"qe_max_connection" default:"1024" range:"1..1000000" mutable:"true" doc:"MySQL connections at a time"`
 	MaxPrepared    Int `key:"max_prepared_stmt_count" default:"1000000" range:"1..100000000" doc:"prepared statements of all connections at a time"`
 
+	Pollers Int `key:"mysql_pollers" default:"0" range:"-1..1024" doc:"goroutines that run all MySQL connections whose statements are short INSERTs into groups; 0 is one for every two processors, -1 is none: each connection has a goroutine of its own"`
+
 	_ struct{} `section:"Group commit"`
 
 	IntervalMs   Int  `key:"group_commit_interval_ms_default_value" default:"10000" range:"1..2147483647" mutable:"true" doc:"group_commit_interval_ms of new tables that do not set it"`

@@ -175,6 +175,7 @@ func clusterConfig(c *conf.FE) map[string]string {
 func protocol(c *conf.FE, log *slog.Logger) mysql.Options {
 	return mysql.Options{
 		Logger: log, AuthPlugin: c.AuthPlugin.Get(), MaxConnections: func() int { return c.MaxConnections.Int() }, MaxPreparedStmts: c.MaxPrepared.Int(),
+		Pollers: pollers(c.Pollers.Int()),
 	}
 }
 

@@ -39,10 +39,11 @@ type route struct {
 // maxRoutes bounds what is remembered of BEs that were replaced.
 const maxRoutes = 1000
 
-// Loader takes loads in this process, on the caller's goroutine; be.Node
-// implements it.
+// Loader takes loads in this process; be.Node implements it, and documents the
+// methods.
 type Loader interface {
 	Load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, error)
+	Start(item *bepb.LoadItem, wake func()) (peer.Started, bool)
 }
 
 // SetLocal makes loads for the BE at an address go to a BE in this process.
@@ -72,19 +73,38 @@ func (b *Backends) client(be *meta.Backend) (bepb.BackendClient, error) {
 // Load sends one load on the BE's stream, or hands it to a BE in this process,
 // and waits for its answer.
 func (b *Backends) Load(ctx context.Context, be *meta.Backend, item *bepb.LoadItem) (*bepb.LoadReply, error) {
-	b.mu.RLock()
-	r, ok := b.routes[be]
-	b.mu.RUnlock()
-	if !ok {
-		var err error
-		if r, err = b.find(be); err != nil {
-			return nil, err
-		}
+	r, err := b.route(be)
+	if err != nil {
+		return nil, err
 	}
 	if r.local != nil {
 		return r.local.Load(ctx, item)
 	}
 	return r.stream.Send(ctx, item)
+}
+
+// Start is Load for an async load without its wait, as Loader.Start and
+// peer.LoadClient.Start are.
+func (b *Backends) Start(be *meta.Backend, item *bepb.LoadItem, wake func()) (peer.Started, bool) {
+	r, err := b.route(be)
+	if err != nil {
+		return nil, false
+	}
+	if r.local != nil {
+		return r.local.Start(item, wake)
+	}
+	return r.stream.Start(item, wake)
+}
+
+// route is the remembered route to a BE, or a new one.
+func (b *Backends) route(be *meta.Backend) (route, error) {
+	b.mu.RLock()
+	r, ok := b.routes[be]
+	b.mu.RUnlock()
+	if ok {
+		return r, nil
+	}
+	return b.find(be)
 }
 
 // find makes the route to a BE, and starts its load stream if there is none.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"dorisgo/meta/priv"
 	"dorisgo/router"
 	"dorisgo/rpc/bepb"
+	"dorisgo/rpc/peer"
 )
 
 // world is an FE without raft and without BEs: commands are applied at once,
@@ -30,6 +32,7 @@ type world struct {
 
 	loads   []*bepb.LoadItem
 	targets []int64
+	started int // of loads, those by Start
 	leaving int64
 	load    func(n int, item *bepb.LoadItem) (*bepb.LoadReply, error)
 	query   error
@@ -95,6 +98,50 @@ func (w *world) Load(_ context.Context, be *meta.Backend, item *bepb.LoadItem) (
 		return w.load(n, item)
 	}
 	return accept(item), nil
+}
+
+// Start hands the load over when it is kicked, and answers it from another
+// goroutine.
+func (w *world) Start(be *meta.Backend, item *bepb.LoadItem, wake func()) (peer.Started, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.started++
+	s := &startedLoad{done: make(chan struct{})}
+	s.begin = sync.OnceFunc(func() {
+		go func() {
+			s.reply, s.err = w.Load(context.Background(), be, item)
+			close(s.done)
+			wake()
+		}()
+	})
+	return s, true
+}
+
+type startedLoad struct {
+	begin func()
+	done  chan struct{}
+	reply *bepb.LoadReply
+	err   error
+}
+
+func (s *startedLoad) Kick() { s.begin() }
+
+func (s *startedLoad) Ready() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *startedLoad) Reply(ctx context.Context) (*bepb.LoadReply, error) {
+	select {
+	case <-s.done:
+		return s.reply, s.err
+	case <-ctx.Done():
+		return nil, doriserr.New(doriserr.Unknown, "the load was sent to the backend and its outcome is not known: %v", ctx.Err())
+	}
 }
 
 func accept(item *bepb.LoadItem) *bepb.LoadReply {
@@ -279,27 +326,74 @@ func TestALoadGoesElsewhereOnlyWhenNobodyHasIt(t *testing.T) {
 		{doriserr.SchemaChanged, 2, false},
 		{doriserr.DataQuality, 1, true},
 	} {
-		t.Run(tc.kind.String(), func(t *testing.T) {
+		for _, started := range []int{0, 1} {
+			t.Run(fmt.Sprint(tc.kind, started), func(t *testing.T) {
+				w, session := start(t)
+				run := session("root")
+				must(t, run, "CREATE DATABASE db", "USE db", createT3, "SET group_commit=async_mode")
+				if started > 0 {
+					must(t, run, "INSERT INTO t3 VALUES (0,'a',1)") // the next one needs no goroutine
+				}
+				w.loads = nil
+				w.load = func(n int, item *bepb.LoadItem) (*bepb.LoadReply, error) {
+					if n == 1 {
+						return nil, doriserr.New(tc.kind, "injected")
+					}
+					return accept(item), nil
+				}
+				_, err := run("INSERT INTO t3 VALUES (1,'a',1)")
+				if (err != nil) != tc.fails {
+					t.Errorf("the statement: %v", err)
+				}
+				if len(w.loads) != tc.loads || min(w.started, 1) != started {
+					t.Fatalf("%d loads were sent, want %d; %d were started", len(w.loads), tc.loads, w.started)
+				}
+				// A load that nobody has keeps its id; one that was refused for its
+				// schema is planned again as another request.
+				if same := tc.loads == 2 && string(w.loads[0].RequestId) == string(w.loads[1].RequestId); same != (tc.kind == doriserr.NotAdmitted) {
+					t.Errorf("the same id twice: %t", same)
+				}
+			})
+		}
+	}
+}
+
+// TestQuickInserts: which INSERTs run without a goroutine once the client has sent
+// one that could; each gets the answer that it would get otherwise.
+func TestQuickInserts(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("connections have a goroutine each on this system")
+	}
+	insert := func(text string) string { return "INSERT INTO t3 VALUES (1,'" + text + "',1)" }
+	many := "INSERT INTO t3 VALUES (1,'a',1)" + strings.Repeat(",(1,'a',1)", 200)
+	for _, tc := range []struct {
+		name  string
+		stmts []string
+		want  []bool // started
+	}{
+		{"async", []string{insert("a"), insert("b"), insert("c")}, []bool{false, true, true}},
+		{"a long one between", []string{insert("a"), many, insert("b"), insert("c")}, []bool{false, false, false, true}},
+		{"another mode", []string{insert("a"), "SET group_commit=sync_mode", insert("b"), insert("c")}, []bool{false, false, false, false}},
+		{"an expression", []string{insert("a"), insert("b"), "INSERT INTO t3 VALUES (1+1,'a',1)", insert("c"), insert("d")}, []bool{false, true, false, false, true}},
+		{"a query", []string{insert("a"), "SHOW TABLES", insert("b"), insert("c")}, []bool{false, false, false, true}},
+		{"a refused one", []string{insert("a"), insert("b"), "INSERT INTO t4 VALUES (1)", "INSERT INTO t3 VALUES (NULL,'a',1)", insert("c")}, []bool{false, true, false, false, true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
 			w, session := start(t)
 			run := session("root")
 			must(t, run, "CREATE DATABASE db", "USE db", createT3, "SET group_commit=async_mode")
-			w.load = func(n int, item *bepb.LoadItem) (*bepb.LoadReply, error) {
-				if n == 1 {
-					return nil, doriserr.New(tc.kind, "injected")
+			for i, stmt := range tc.stmts {
+				before, loads := w.started, len(w.loads)
+				_, err := run(stmt)
+				if got := w.started > before; got != tc.want[i] {
+					t.Errorf("%d, %.40s: started %t", i, stmt, got)
 				}
-				return accept(item), nil
-			}
-			_, err := run("INSERT INTO t3 VALUES (1,'a',1)")
-			if (err != nil) != tc.fails {
-				t.Errorf("the statement: %v", err)
-			}
-			if len(w.loads) != tc.loads {
-				t.Fatalf("%d loads were sent, want %d", len(w.loads), tc.loads)
-			}
-			// A load that nobody has keeps its id; one that was refused for its
-			// schema is planned again as another request.
-			if same := tc.loads == 2 && string(w.loads[0].RequestId) == string(w.loads[1].RequestId); same != (tc.kind == doriserr.NotAdmitted) {
-				t.Errorf("the same id twice: %t", same)
+				if bad := strings.Contains(stmt, "t4") || strings.Contains(stmt, "NULL"); bad != (err != nil) {
+					t.Errorf("%d, %.40s: %v", i, stmt, err)
+				}
+				if got := len(w.loads) - loads; strings.Contains(stmt, "t3") && err == nil && got != 1 {
+					t.Errorf("%d, %.40s: %d loads", i, stmt, got)
+				}
 			}
 		})
 	}

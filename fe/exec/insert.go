@@ -138,7 +138,7 @@ func (s *Session) loadOnce(ctx context.Context, h *insert.Header, st *statement,
 	if mode == modeOff && item.Label == "" {
 		item.Label = s.newLabel()
 	}
-	reply, err := s.send(ctx, c.table, item)
+	reply, err := s.send(ctx, c.table, item, w)
 	if err != nil {
 		s.spare = nil // it may still be on its way
 		return 0, s.insertError(err, c, st)
@@ -274,7 +274,7 @@ func (s *Session) newLabel() string {
 
 // send gives a load to a BE. It goes to another BE only while it is certain
 // that none has taken it (docs/protocol.md, rule 5).
-func (s *Session) send(ctx context.Context, t *meta.Table, item *bepb.LoadItem) (*bepb.LoadReply, error) {
+func (s *Session) send(ctx context.Context, t *meta.Table, item *bepb.LoadItem, w *mysql.ResultWriter) (*bepb.LoadReply, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		item.TimeoutMs = max(time.Until(deadline).Milliseconds(), 1)
 	}
@@ -286,10 +286,11 @@ func (s *Session) send(ctx context.Context, t *meta.Table, item *bepb.LoadItem) 
 		if err != nil {
 			return nil, err
 		}
-		reply, err := s.srv.Backends.Load(ctx, be, item)
+		reply, err := s.hand(ctx, be, item, w)
 		if !doriserr.Is(err, doriserr.NotAdmitted) {
 			return reply, err
 		}
+		w.MayBlock()
 		// The first refusal says why; later ones often only that the BE is gone.
 		if refused == nil {
 			refused = err
@@ -304,6 +305,27 @@ func (s *Session) send(ctx context.Context, t *meta.Table, item *bepb.LoadItem) 
 			return nil, refused
 		}
 	}
+}
+
+// quickBytes is the longest load of a statement that may do without a goroutine.
+const quickBytes = 1 << 10
+
+// hand gives a load to a BE and waits for the answer; for a short async one
+// without a goroutine, if it can have its place in a group at once.
+func (s *Session) hand(ctx context.Context, be *meta.Backend, item *bepb.LoadItem, w *mysql.ResultWriter) (*bepb.LoadReply, error) {
+	quick := item.Mode == modeAsync && len(item.Block) <= quickBytes
+	if wake := w.Waker(); wake != nil && quick {
+		if started, ok := s.srv.Backends.Start(be, item, wake); ok {
+			w.Await(ctx, started)
+			return started.Reply(ctx)
+		}
+	}
+	w.MayBlock()
+	reply, err := s.srv.Backends.Load(ctx, be, item)
+	if quick && err == nil {
+		w.Quick()
+	}
+	return reply, err
 }
 
 // choose is the BE of a load: the table's for group commit, any other one in
@@ -375,6 +397,7 @@ func (s *Session) insertError(err error, c *cachedTarget, st *statement) error {
 // packet with the label.
 func (s *Session) answer(ctx context.Context, c *cachedTarget, st *statement, res *insert.Result, reply *bepb.LoadReply, w *mysql.ResultWriter) error {
 	if reply.Index > 0 && reply.Index > s.srv.Node.AppliedIndex() {
+		w.MayBlock()
 		if err := s.srv.Node.WaitApplied(ctx, reply.Index); err != nil {
 			s.srv.Logger.Warn("an INSERT is answered before this frontend shows it", "label", reply.Label, "err", err)
 		}

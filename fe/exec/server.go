@@ -13,6 +13,7 @@ import (
 	"dorisgo/meta"
 	"dorisgo/router"
 	"dorisgo/rpc/bepb"
+	"dorisgo/rpc/peer"
 )
 
 // Node is the replicated state, as raftfsm.Node is.
@@ -33,6 +34,9 @@ type Changer interface {
 // Backends sends work to BEs.
 type Backends interface {
 	Load(ctx context.Context, be *meta.Backend, item *bepb.LoadItem) (*bepb.LoadReply, error)
+	// Start is Load for an async load, without its wait: wake is called when the
+	// answer may be there. It never blocks; without ok nothing was sent.
+	Start(be *meta.Backend, item *bepb.LoadItem, wake func()) (started peer.Started, ok bool)
 	Query(ctx context.Context, be *meta.Backend, r *bepb.QueryRequest) (bepb.Backend_QueryClient, error)
 	Status(ctx context.Context, be *meta.Backend) (*bepb.StatusReply, error)
 	StreamLoads(ctx context.Context, be *meta.Backend, db string) ([]*bepb.StreamLoadRecord, error)

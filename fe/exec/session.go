@@ -122,6 +122,9 @@ func (s *Session) Query(ctx context.Context, sql []byte, w *mysql.ResultWriter) 
 	start := time.Now()
 	id := s.newID()
 	class := token.Classify(sql)
+	if class != token.Insert {
+		w.MayBlock()
+	}
 	rows := int64(0)
 	switch class {
 	case token.Empty:

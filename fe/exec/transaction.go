@@ -62,7 +62,7 @@ func (s *Session) commit(ctx context.Context, id [16]byte, w *mysql.ResultWriter
 		RequestId: id[:], TableId: t.plan.table.ID, SchemaVersion: t.plan.table.SchemaVersion, Mode: modeOff,
 		Rows: int64(t.rows.Rows()), Block: block.AppendEncoded(nil, t.rows), Label: t.label,
 	}
-	reply, err := s.send(ctx, t.plan.table, item)
+	reply, err := s.send(ctx, t.plan.table, item, w)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package mysql
 import (
 	"context"
 	"errors"
-	"net"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -15,8 +15,10 @@ import (
 	"dorisgo/doriserr"
 )
 
-// conn is one client. Its goroutine owns everything but what mu guards.
+// conn is one client. The goroutine that runs it owns everything but what mu
+// guards.
 type conn struct {
+	routine
 	server  *Server
 	w       *wire
 	id      uint32
@@ -43,13 +45,14 @@ type conn struct {
 	closing atomic.Bool
 
 	// count is the number of commands.
-	count atomic.Uint64
-	// nc is the connection that was accepted, below TLS.
-	nc     net.Conn
+	count  atomic.Uint64
 	remote string
 
-	mu      sync.Mutex
-	cancel  context.CancelFunc
+	mu     sync.Mutex
+	cancel context.CancelFunc
+	// nc is the connection that was accepted, below TLS: a net.Conn, or a
+	// poller's socket.
+	nc      io.Closer
 	running bool
 	// What the process list shows.
 	shownUser, db string
@@ -162,6 +165,7 @@ func (c *conn) loop() error {
 // the connection is moved only when it is of no use any more, which costs a
 // busy connection nothing: one that comes too early is looked at again here.
 func (c *conn) await() ([]byte, error) {
+	c.park()
 	w := c.w
 	w.seq = 0
 	for w.br.Buffered() < 4 {
@@ -222,6 +226,9 @@ const (
 // command answers one command. An error ends the connection.
 func (c *conn) command(payload []byte) (quit bool, err error) {
 	cmd, body := payload[0], payload[1:]
+	if !pollable(cmd) || len(payload) > quickBytes {
+		c.mayBlock()
+	}
 	ctx, err := c.enter(cmd, body)
 	if err != nil {
 		return true, err
@@ -268,6 +275,16 @@ func (c *conn) command(payload []byte) (quit bool, err error) {
 		return c.commandChangeUser(ctx, body)
 	}
 	return false, c.writeError(doriserr.New(doriserr.UnknownCommand, "Unknown command"))
+}
+
+// pollable says that a poller may run the command: it does not block, or the
+// Session says when it may.
+func pollable(cmd byte) bool {
+	switch cmd {
+	case proto.COM_QUERY, proto.COM_STMT_EXECUTE, proto.COM_STMT_CLOSE, proto.COM_STMT_RESET, proto.COM_PING, proto.COM_QUIT:
+		return true
+	}
+	return false
 }
 
 // answer writes OK or the error.

@@ -3,9 +3,12 @@
 // sets. It knows nothing of SQL: what a statement means is a Session's job
 // (api.go has the seam, and is the place to start).
 //
-// One goroutine serves a connection. It reads a command, calls the Session,
-// and flushes what was written once, when the command is done or when 64 KB
-// have gathered. Nothing is allocated for a command in the steady state: the
+// A connection's work is written for one goroutine (conn.go): it reads a command,
+// calls the Session, and flushes what was written once, when the command is done
+// or when 64 KB have gathered. It runs as a coroutine (routine.go), on a goroutine
+// of its own, or, while its commands are short INSERTs into groups, on that of a
+// poller (poller.go), which runs many connections and where nothing may block.
+// Nothing is allocated for a command in the steady state: the
 // text of a statement that fits the read buffer is handed out in place, and
 // rows are encoded from block vectors into a buffer that the connection
 // keeps.
@@ -18,6 +21,8 @@
 //     whose packet was whole (TestExecuteCutPackets).
 //   - A command that was begun is answered: Stop waits for running commands,
 //     then closes.
+//   - One goroutine at a time runs a connection's coroutine. In a poller a Session
+//     calls ResultWriter.MayBlock before all that may wait, but for Await.
 //
 // The handshake is written here although go-mysql has one: that one wants the
 // clear password of each user, opens the default database before it checks

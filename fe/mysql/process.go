@@ -147,6 +147,7 @@ func (s *Server) Kill(id uint32, queryOnly bool) bool {
 	defer c.mu.Unlock()
 	if c.running {
 		c.cancel()
+		c.nudge()
 	}
 	return true
 }

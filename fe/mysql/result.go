@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -43,6 +44,29 @@ func (w *ResultWriter) reset(binary, more bool) {
 
 // Binary reports whether rows go out in the binary protocol.
 func (w *ResultWriter) Binary() bool { return w.binary }
+
+// MayBlock must be called by a Session before a statement does anything that may
+// wait: for another node, a file that may be slow, a lock that is held for long.
+// Most do at once. What comes then runs on a goroutine of the connection.
+func (w *ResultWriter) MayBlock() { w.c.mayBlock() }
+
+// Quick tells that statements like this one need not wait, or wait with Await
+// alone: the connection may do without a goroutine from the next one on.
+func (w *ResultWriter) Quick() { w.c.quick = w.c.poller != nil }
+
+// Waker is nil if the statement has a goroutine and may just wait. Otherwise it is
+// what ends Await, any goroutine may call it, and it never blocks.
+func (w *ResultWriter) Waker() func() {
+	if !w.c.polled {
+		return nil
+	}
+	return w.c.wake
+}
+
+// Await waits, if there is a waker, until that is called and a is ready. It
+// returns earlier, with a goroutine as after MayBlock, when that takes long, ctx
+// ends, or the connection is to end.
+func (w *ResultWriter) Await(ctx context.Context, a Awaited) { w.c.awaitAnswer(ctx, a) }
 
 // OK ends a statement without rows. info is shown by clients after the count
 // of rows; warnings over 65535 are sent as that.

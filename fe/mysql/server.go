@@ -39,6 +39,12 @@ type Options struct {
 	// ReadTimeout is how long a client may pause inside a packet, WriteTimeout
 	// how long it may leave output unread. Default 60 s each.
 	ReadTimeout, WriteTimeout time.Duration
+	// Pollers is how many goroutines run the connections whose commands are
+	// quick (ResultWriter.Quick), over TCP and on Linux; other connections have
+	// a goroutine each. Default 1; below 0 means none.
+	Pollers int
+	// sweepEvery is how often pollers look for connections whose time is up.
+	sweepEvery time.Duration
 }
 
 // Server serves the MySQL protocol. It is safe for use by many goroutines.
@@ -61,7 +67,11 @@ type Server struct {
 	stopping  bool
 	// past is the number of commands of connections that have ended.
 	past uint64
-	wg   sync.WaitGroup
+	// pollers are started with the first TCP connection; sweeper, which is then
+	// made, is closed to end their sweeps.
+	pollers []*poller
+	sweeper chan struct{}
+	wg      sync.WaitGroup
 }
 
 // New makes a server. Serve starts it, Stop ends it.
@@ -75,10 +85,13 @@ func New(h Handler, opt Options) *Server {
 	if opt.AuthPlugin == "" {
 		opt.AuthPlugin = proto.AUTH_NATIVE_PASSWORD
 	}
+	if opt.Pollers == 0 {
+		opt.Pollers = 1
+	}
 	for _, d := range []struct {
 		at  *time.Duration
 		def time.Duration
-	}{{&opt.HandshakeTimeout, 10 * time.Second}, {&opt.ReadTimeout, time.Minute}, {&opt.WriteTimeout, time.Minute}} {
+	}{{&opt.HandshakeTimeout, 10 * time.Second}, {&opt.ReadTimeout, time.Minute}, {&opt.WriteTimeout, time.Minute}, {&opt.sweepEvery, time.Second}} {
 		if *d.at == 0 {
 			*d.at = d.def
 		}
@@ -174,7 +187,75 @@ func (s *Server) add(nc net.Conn) {
 	if !full {
 		s.conns[c.id] = c
 	}
-	s.wg.Go(func() { s.serve(c, full) })
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		if p := s.pollerFor(c.id); p != nil {
+			c.attach(tcp, p)
+		}
+	}
+	s.wg.Add(1)
+	c.begin(func() {
+		defer s.wg.Done()
+		s.serve(c, full)
+	})
+}
+
+// pollerFor is the poller of a connection, nil if it has none. s.mu is held.
+func (s *Server) pollerFor(id uint32) *poller {
+	if s.pollers == nil && s.opt.Pollers > 0 {
+		s.startPollers(s.opt.Pollers)
+	}
+	if len(s.pollers) == 0 {
+		return nil
+	}
+	return s.pollers[int(id)%len(s.pollers)]
+}
+
+// startPollers starts n pollers, or as many as can be.
+func (s *Server) startPollers(n int) {
+	s.pollers = make([]*poller, 0, n)
+	for range n {
+		p, err := startPoller()
+		if err != nil {
+			if !errors.Is(err, errors.ErrUnsupported) {
+				s.opt.Logger.Warn("MySQL connections have a goroutine each", "err", err)
+			}
+			break
+		}
+		s.pollers = append(s.pollers, p)
+	}
+	s.sweeper = make(chan struct{})
+	go s.sweep(s.pollers, s.sweeper)
+}
+
+// sweep has the pollers look at their connections' deadlines.
+func (s *Server) sweep(pollers []*poller, stop chan struct{}) {
+	t := time.NewTicker(s.opt.sweepEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-t.C:
+			for _, p := range pollers {
+				p.post(nil, sweep)
+			}
+		}
+	}
+}
+
+// stopPollers ends the pollers once no connection is left.
+func (s *Server) stopPollers() {
+	s.mu.Lock()
+	pollers, sweeper := s.pollers, s.sweeper
+	s.pollers, s.sweeper = nil, nil
+	s.mu.Unlock()
+	if sweeper != nil {
+		close(sweeper)
+	}
+	for _, p := range pollers {
+		p.post(nil, quit)
+		<-p.done
+	}
 }
 
 // serve is a connection's whole life.
@@ -232,8 +313,28 @@ func (c *conn) close() {
 	c.closing.Store(true)
 	c.mu.Lock()
 	c.cancel()
-	c.mu.Unlock()
 	_ = c.nc.Close()
+	c.mu.Unlock()
+	c.nudge()
+}
+
+// finish ends the connection from any goroutine once its command is answered: it
+// wakes it from its wait for the next one.
+func (c *conn) finish() {
+	c.closing.Store(true)
+	c.mu.Lock()
+	if nc, ok := c.nc.(net.Conn); ok {
+		_ = nc.SetReadDeadline(time.Unix(1, 0)) // a command at work has its own
+	}
+	c.mu.Unlock()
+	c.nudge()
+}
+
+// nudge has the poller look at the connection, if it has it.
+func (c *conn) nudge() {
+	if c.poller != nil {
+		c.wake()
+	}
 }
 
 // commands is the number of commands so far.
@@ -261,10 +362,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		_ = l.Close()
 	}
 	for _, c := range s.conns {
-		c.closing.Store(true)
-		// It wakes the goroutine from its wait for a command, and does nothing
-		// to one that is at work.
-		_ = c.nc.SetReadDeadline(time.Unix(1, 0))
+		c.finish()
 	}
 	s.mu.Unlock()
 	done := make(chan struct{})
@@ -275,17 +373,19 @@ func (s *Server) Stop(ctx context.Context) error {
 	select {
 	case <-done:
 		s.cancel()
+		s.stopPollers()
 		return nil
 	case <-ctx.Done():
 	}
 	s.cancel()
 	s.mu.Lock()
 	for _, c := range s.conns {
-		_ = c.nc.Close()
+		c.close()
 	}
 	s.mu.Unlock()
 	select {
 	case <-done:
+		s.stopPollers()
 		return nil
 	case <-time.After(forceWait):
 		return fmt.Errorf("cannot stop the MySQL server: %d connections still run a command: %w", s.Connections(), ctx.Err())
