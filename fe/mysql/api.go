@@ -45,9 +45,12 @@ type ConnInfo struct {
 	TLS     bool
 }
 
-// Session executes the commands of one connection. Its methods are called
-// from the connection's goroutine alone. The ctx of a command ends with KILL,
-// with the connection and with a Stop that may not wait longer.
+// Session executes the commands of one connection. Its methods are called by one
+// goroutine at a time. Query and Statement.Execute may run on one that serves many
+// connections: before they do what may wait, they call ResultWriter.MayBlock.
+// Status, DB, MaxAllowedPacket, WaitTimeout, Close and Statement.Close never wait.
+// The ctx of a command ends with KILL, with the connection and with a Stop that may
+// not wait longer.
 //
 // Errors go to the client through doriserr; after an error the connection
 // stays usable.

@@ -7,7 +7,8 @@
 // calls the Session, and flushes what was written once, when the command is done
 // or when 64 KB have gathered. It runs as a coroutine (routine.go), on a goroutine
 // of its own, or, while its commands are short INSERTs into groups, on that of a
-// poller (poller.go), which runs many connections and where nothing may block.
+// poller (poller.go), which runs many connections and where nothing may block; its
+// socket is then the poller's and not Go's (socket_linux.go).
 // Nothing is allocated for a command in the steady state: the
 // text of a statement that fits the read buffer is handed out in place, and
 // rows are encoded from block vectors into a buffer that the connection
