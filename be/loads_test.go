@@ -16,24 +16,32 @@ import (
 	"dorisgo/rpc/peer"
 )
 
+// oneLife is a frontend and a node with the tests' table, on an empty disk.
+func oneLife(t *testing.T) (*frontend, *Node) {
+	t.Helper()
+	f := newFrontend(t, nil)
+	_, err := f.Propose(t.Context(), &meta.InitCluster{ClusterID: "c", MetaEpoch: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := startLife(t.Context(), f, vfs.NewMem(), firstLife)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := makeTable(t.Context(), f, n); err != nil {
+		t.Fatal(err)
+	}
+	return f, n
+}
+
 // TestLoadStream sends loads of every kind at once on one stream: each gets its
 // own answer, whatever else is in its frame, and the rows of those that were
 // accepted are visible once.
 func TestLoadStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFrontend(t, nil)
-		defer f.close()
 		ctx := t.Context()
-		if _, err := f.Propose(ctx, &meta.InitCluster{ClusterID: "c", MetaEpoch: 1}); err != nil {
-			t.Fatal(err)
-		}
-		n, err := startLife(ctx, f, vfs.NewMem(), firstLife)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := makeTable(ctx, f, n); err != nil {
-			t.Fatal(err)
-		}
+		f, n := oneLife(t)
+		defer f.close()
 		c := peer.NewLoadClient(f.pool, net.JoinHostPort("be", strconv.Itoa(firstLife)))
 		defer c.Close()
 		var mu sync.Mutex

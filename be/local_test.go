@@ -6,10 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"dorisgo/doriserr"
-	"dorisgo/meta"
 	"dorisgo/meta/txn"
 	"dorisgo/rpc/peer"
 )
@@ -19,19 +16,9 @@ import (
 // place is not started and leaves nothing behind.
 func TestStartedLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFrontend(t, nil)
-		defer f.close()
 		ctx := t.Context()
-		if _, err := f.Propose(ctx, &meta.InitCluster{ClusterID: "c", MetaEpoch: 1}); err != nil {
-			t.Fatal(err)
-		}
-		n, err := startLife(ctx, f, vfs.NewMem(), firstLife)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := makeTable(ctx, f, n); err != nil {
-			t.Fatal(err)
-		}
+		f, n := oneLife(t)
+		defer f.close()
 		var told atomic.Int32
 		wake := func() { told.Add(1) }
 		if _, ok := n.Start(loadItem(f, modeAsync, 1, 1), wake); ok {

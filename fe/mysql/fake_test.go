@@ -25,10 +25,13 @@ type fake struct {
 	// seen is every statement that reached a session.
 	seen     []string
 	sessions int
+	// ended has a token for each session that was closed.
+	ended chan struct{}
 }
 
 func newFake() *fake {
 	f := &fake{
+		ended:   make(chan struct{}, 1000),
 		users:   map[string]Credential{"root": {}, "ann": HashPassword("secret"), "old": {Native: HashPassword("secret").Native}},
 		queries: map[string]func(context.Context, *fakeSession, *ResultWriter) error{},
 	}
@@ -115,6 +118,7 @@ func (s *fakeSession) Close() {
 	s.fake.mu.Lock()
 	defer s.fake.mu.Unlock()
 	s.fake.sessions--
+	s.fake.ended <- struct{}{}
 }
 
 func (s *fakeSession) FieldList(context.Context, string) ([]Column, error) { return allTypes[:2], nil }

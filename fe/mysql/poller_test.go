@@ -301,6 +301,18 @@ func TestPollerReadsAnyPieces(t *testing.T) {
 	}
 }
 
+// waitedFor is a context that tells when somebody waits for its end.
+type waitedFor struct {
+	context.Context
+	once  sync.Once
+	asked chan struct{}
+}
+
+func (w *waitedFor) Done() <-chan struct{} {
+	w.once.Do(func() { close(w.asked) })
+	return w.Context.Done()
+}
+
 // TestPolledConnectionsEnd: however a connection ends, whatever it waits for.
 func TestPolledConnectionsEnd(t *testing.T) {
 	gone := func(c *raw) error {
@@ -313,7 +325,9 @@ func TestPolledConnectionsEnd(t *testing.T) {
 		name string
 		idle time.Duration
 		ask  bool
-		end  func(t *testing.T, s *Server, c *raw, a *waitable) error
+		// lives says that the connection goes on.
+		lives bool
+		end   func(t *testing.T, s *Server, c *raw, a *waitable) error
 	}{
 		{name: "quit", end: func(_ *testing.T, _ *Server, c *raw, _ *waitable) error {
 			c.send(proto.COM_QUIT, nil)
@@ -349,7 +363,7 @@ func TestPolledConnectionsEnd(t *testing.T) {
 			s.Kill(1, false)
 			return gone(c)
 		}},
-		{name: "kill query", ask: true, end: func(_ *testing.T, s *Server, c *raw, _ *waitable) error {
+		{name: "kill query", ask: true, lives: true, end: func(_ *testing.T, s *Server, c *raw, _ *waitable) error {
 			s.Kill(1, true)
 			if p := c.read(); p[0] != 0xff {
 				return fmt.Errorf("%q", p)
@@ -364,10 +378,9 @@ func TestPolledConnectionsEnd(t *testing.T) {
 		}},
 		{name: "stop while it waits", ask: true, end: func(_ *testing.T, s *Server, c *raw, a *waitable) error {
 			stopped := make(chan error, 1)
-			go func() { stopped <- s.Stop(context.Background()) }()
-			for !s.isStopping() {
-				time.Sleep(time.Millisecond)
-			}
+			waits := &waitedFor{Context: context.Background(), asked: make(chan struct{})}
+			go func() { stopped <- s.Stop(waits) }()
+			<-waits.asked
 			a.end()
 			if got := okInfo(c.read()); got != "answered" {
 				return errors.New(got)
@@ -390,7 +403,7 @@ func TestPolledConnectionsEnd(t *testing.T) {
 			_, err := c.conn.Write([]byte{100, 0, 0, 77, proto.COM_QUERY})
 			return errors.Join(err, gone(c))
 		}},
-		{name: "an answer that takes long", ask: true, end: func(_ *testing.T, _ *Server, c *raw, a *waitable) error {
+		{name: "an answer that takes long", ask: true, lives: true, end: func(_ *testing.T, _ *Server, c *raw, a *waitable) error {
 			<-a.moved // so that a goroutine sees other ends of the wait
 			a.end()
 			if got := okInfo(c.read()); got != "answered" {
@@ -415,6 +428,14 @@ func TestPolledConnectionsEnd(t *testing.T) {
 			}
 			if err := test.end(t, s, c, a); err != nil {
 				t.Error(err)
+			}
+			if test.lives {
+				return
+			}
+			select {
+			case <-f.ended:
+			case <-time.After(20 * time.Second):
+				t.Error("the server did not end the connection")
 			}
 		})
 	}
