@@ -59,14 +59,18 @@ type groupTable struct {
 }
 
 // handle is the peer.LoadHandler. The loads of a frame that are in the same group
-// are waited for by one goroutine and answered together; every other one has a
-// goroutine of its own.
+// are answered together, without a goroutine that waits for them; every other one
+// has a goroutine of its own.
 func (l *loads) handle(f *peer.Loads) {
 	var same [][]joinedLoad
 	defer func() {
 		// One frame of the stream is one of the WAL.
-		for _, joined := range same {
-			joined[len(joined)-1].Kick()
+		for i, joined := range same {
+			if last := &joined[len(joined)-1]; i < len(same)-1 {
+				last.Kick()
+			} else {
+				last.Flush()
+			}
 		}
 	}()
 	for _, item := range f.Items {
@@ -84,16 +88,40 @@ func (l *loads) handle(f *peer.Loads) {
 	}
 	for _, joined := range same {
 		l.inflight.enter()
-		go func() {
-			defer l.inflight.leave()
-			replies := make([]*bepb.LoadReply, len(joined))
-			for i := range joined {
-				ack, err := joined[i].Wait(f.Stream)
-				replies[i] = answer(joined[i].seq, groupReply(&ack), err)
-			}
-			f.Reply(replies...)
-		}()
+		// The last one's frame is on disk after those of the others.
+		joined[len(joined)-1].Then(func() { l.acknowledge(f, joined) })
 	}
+}
+
+// atOnce is how many loads the WAL's I/O goroutine answers itself: for more of
+// them its next fsync would wait longer than another goroutine takes to wake.
+const atOnce = 64
+
+// acknowledge answers loads of one group. It does not wait.
+func (l *loads) acknowledge(f *peer.Loads, joined []joinedLoad) {
+	now := len(joined) <= atOnce
+	for i := range joined {
+		now = now && joined[i].Ready()
+	}
+	if now {
+		defer l.inflight.leave()
+		f.ReplyNow(acks(f.Stream, joined)...)
+		return
+	}
+	go func() {
+		defer l.inflight.leave()
+		f.Reply(acks(f.Stream, joined)...)
+	}()
+}
+
+// acks waits for the acknowledgements of loads.
+func acks(ctx context.Context, joined []joinedLoad) []*bepb.LoadReply {
+	replies := make([]*bepb.LoadReply, len(joined))
+	for i := range joined {
+		ack, err := joined[i].Wait(ctx)
+		replies[i] = answer(joined[i].seq, groupReply(&ack), err)
+	}
+	return replies
 }
 
 // joinedLoad is a load of a stream that has its place in a group.

@@ -285,6 +285,9 @@ func (g *group) settle(out Outcome, err error) {
 	g.outcome, g.err = out, err
 	g.freeMemory()
 	close(g.done)
+	if g.w != nil {
+		g.w.Waive()
+	}
 }
 
 // freeMemory gives back what the group holds of the memory budget.

@@ -43,6 +43,13 @@ func (j *Joined) Kick() {
 	}
 }
 
+// Flush is Kick by a caller that bears to wait for the disk: see wal.Writer.Flush.
+func (j *Joined) Flush() {
+	if w := j.j.g.w; w != nil && j.j.pending != nil {
+		w.Flush()
+	}
+}
+
 // Ready reports whether Wait would return at once.
 func (j *Joined) Ready() bool {
 	if j.j.pending == nil {
@@ -61,9 +68,10 @@ func (j *Joined) Ready() bool {
 	}
 }
 
-// Then calls f once, when the load's frame is on disk or its file is dead; in the
-// latter case the load is not ready, and Wait waits for the group to be committed
-// from memory. f may be called by the WAL's I/O goroutine and must return soon.
+// Then calls f once, when the load's frame is on disk, when its file is dead, or
+// when its group was decided before either. If the file is dead the load may not be
+// ready: Wait waits for the group to be committed from memory. f may be called by
+// the goroutine that wrote the frame and must return soon.
 func (j *Joined) Then(f func()) {
 	if j.j.pending == nil {
 		f()

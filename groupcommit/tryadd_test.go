@@ -155,3 +155,52 @@ func TestHeldLoadsAreNotLost(t *testing.T) {
 		wantRows(t, f, 1, 0, 1, 2)
 	})
 }
+
+// TestDecidedBeforeTheDisk: a load whose frame hangs on the disk is told when its
+// group is committed from memory.
+func TestDecidedBeforeTheDisk(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFSM(t)
+		var hangs atomic.Bool
+		disk := make(chan struct{})
+		n := start(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind == errorfs.OpFileSyncData && hangs.Load() {
+				<-disk
+			}
+			return nil
+		})), f, nil)
+		defer n.end()
+		tb := testTable(1)
+		n.mustAdd(newLoad(tb, true, 0, 1))
+		hangs.Store(true)
+		j, ok := n.TryAdd(newLoad(tb, true, 1, 1))
+		if !ok {
+			t.Fatal("an async load of an open group did not join at once")
+		}
+		var told atomic.Int32
+		j.Then(func() { told.Add(1) })
+		go j.Flush()
+		synctest.Wait()
+		if told.Load() != 0 || j.Ready() {
+			t.Fatalf("told %d times, ready %t, and the disk hangs", told.Load(), j.Ready())
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if told.Load() != 1 || !j.Ready() {
+			t.Errorf("told %d times, ready %t, and the group is committed", told.Load(), j.Ready())
+		}
+		if ack, err := j.Wait(t.Context()); err != nil || !ack.Visible {
+			t.Errorf("%+v, %v", ack, err)
+		}
+		wantRows(t, f, 1, 0, 1)
+		hangs.Store(false)
+		close(disk)
+		synctest.Wait()
+		if told.Load() != 1 {
+			t.Errorf("told %d times", told.Load())
+		}
+		if ack := n.mustAdd(newLoad(tb, true, 2, 1)); !ack.Async {
+			t.Errorf("healed: %+v", ack)
+		}
+	})
+}

@@ -34,9 +34,9 @@ func (p *Pending) Wait(ctx context.Context) error {
 	}
 }
 
-// Then calls f once: when Done is closed, by the goroutine that does the file's
-// I/O, or at once if it is. f must return soon. It spares a goroutine that would
-// only wait.
+// Then calls f once: when Done is closed, by the goroutine that wrote the frame, or
+// at once if it is; or when Waive is called. f must return soon. It spares a
+// goroutine that would only wait.
 func (p *Pending) Then(f func()) {
 	p.w.mu.Lock()
 	select {
@@ -51,12 +51,37 @@ func (p *Pending) Then(f func()) {
 	}
 }
 
-// finish closes Done and runs what waits for that.
+// finish closes Done and runs what waits for that. The file can be written
+// again.
 func (w *Writer) finish(p *Pending) {
 	w.mu.Lock()
+	if w.now == p {
+		w.now = nil
+	}
+	if w.err == nil && cap(p.buf) <= keepBuffer {
+		w.free = p.buf
+	}
+	p.buf = nil
 	then := p.then
 	p.then = nil
 	close(p.done)
+	w.mu.Unlock()
+	for _, f := range then {
+		f()
+	}
+}
+
+// Waive runs what waits, by Then, for frames that are not on disk: their loads
+// need that no more, and the disk may hang.
+func (w *Writer) Waive() {
+	var then []func()
+	w.mu.Lock()
+	for _, p := range []*Pending{w.now, w.next} {
+		if p != nil {
+			then = append(then, p.then...)
+			p.then = nil
+		}
+	}
 	w.mu.Unlock()
 	for _, f := range then {
 		f()

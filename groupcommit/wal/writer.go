@@ -26,8 +26,9 @@ const (
 )
 
 // Writer appends the records of one group to its file. Any number of goroutines
-// may call Enqueue; one goroutine of the Writer's own does all I/O and ends
-// with Close (or Seal, some time later).
+// may call Enqueue. Frames are written one after the other, by a goroutine of the
+// Writer's own, which ends with Close (or Seal, some time later), or by one that
+// calls Flush.
 type Writer struct {
 	m    *Manager
 	dir  *dir
@@ -36,17 +37,18 @@ type Writer struct {
 	f    vfs.File
 	seed uint32
 	// before is the checksum that the next frame names, off where it goes, end
-	// the length of the file; the I/O goroutine's.
+	// the length of the file; they belong to who writes.
 	before   uint32
 	off, end int64
 	// padding are the bytes between off and end.
 	padding atomic.Int64
-	// onDead runs once, in the I/O goroutine, when the file died and before
+	// onDead runs once, by the goroutine that wrote, when the file died and before
 	// anybody who waits hears of it.
 	onDead func(error)
 
 	mu     sync.Mutex
 	next   *Pending // what the next frame will hold; nil if nothing waits
+	now    *Pending // the frame that is being written
 	last   *Pending // what was handed out last
 	free   []byte   // an empty buffer with capacity, if one is left
 	sealed bool
@@ -97,6 +99,30 @@ func (w *Writer) Kick() {
 	defer w.mu.Unlock()
 	w.release()
 }
+
+// Flush is Kick, and writes the frame on the caller's goroutine if it is small and
+// nobody writes: for few records, to wake another goroutine costs as much as the
+// work. The caller must bear to wait for the disk.
+func (w *Writer) Flush() {
+	w.mu.Lock()
+	p := w.next
+	if w.now != nil || w.sealed || p == nil || !p.held || len(p.buf) > flushMost {
+		w.release()
+		w.mu.Unlock()
+		return
+	}
+	w.next, w.now = nil, p
+	w.mu.Unlock()
+	w.write(p)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sealed || w.err != nil || w.next != nil && !w.next.held {
+		w.signal()
+	}
+}
+
+// flushMost is the largest frame, in bytes, that Flush writes itself.
+const flushMost = 16 << 10
 
 // release lets the next frame be written. w.mu is held.
 func (w *Writer) release() {
@@ -197,26 +223,14 @@ func (w *Writer) run() {
 	defer close(w.finished)
 	for {
 		p, more := w.takeWaiting()
-		if p == nil {
-			if !more {
-				break
-			}
-			<-w.wake
+		if p != nil {
+			w.write(p)
 			continue
 		}
-		if err := w.writeFrame(p.buf); err != nil {
-			w.die(p, err)
+		if !more {
 			break
 		}
-		w.frames.Add(1)
-		w.records.Add(p.n)
-		w.m.counters.frames.Add(1)
-		w.m.counters.records.Add(p.n)
-		w.m.counters.bytes.Add(int64(len(p.buf)))
-		w.recycle(p)
-		// Those who wait are answered during the next fsync, if loads wait for
-		// one: to let them run first made frames larger and the disk idle.
-		w.finish(p)
+		<-w.wake
 	}
 	if err := w.f.Close(); err != nil && w.Err() == nil {
 		// Everything was fsynced before: nothing is lost by this.
@@ -224,14 +238,37 @@ func (w *Writer) run() {
 	}
 }
 
+// takeWaiting returns what can be written now, and whether there will be more.
 func (w *Writer) takeWaiting() (p *Pending, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.next != nil && w.next.held && !w.sealed {
+	switch {
+	case w.now != nil: // Flush is at it, and signals afterwards
 		return nil, true
+	case w.err != nil:
+		return nil, false
+	case w.next != nil && (w.sealed || !w.next.held):
+		p, w.next = w.next, nil
+		w.now = p
 	}
-	p, w.next = w.next, nil
 	return p, !w.sealed
+}
+
+// write writes a frame and answers those who wait for it. w.now is the frame
+// meanwhile.
+func (w *Writer) write(p *Pending) {
+	if err := w.writeFrame(p.buf); err != nil {
+		w.die(p, err)
+		return
+	}
+	w.frames.Add(1)
+	w.records.Add(p.n)
+	w.m.counters.frames.Add(1)
+	w.m.counters.records.Add(p.n)
+	w.m.counters.bytes.Add(int64(len(p.buf)))
+	// Those who wait are answered during the next fsync, if loads wait for
+	// one: to let them run first made frames larger and the disk idle.
+	w.finish(p)
 }
 
 func (w *Writer) writeFrame(buf []byte) error {
@@ -276,15 +313,6 @@ func (w *Writer) padded(buf []byte) []byte {
 	return buf
 }
 
-func (w *Writer) recycle(p *Pending) {
-	if cap(p.buf) <= keepBuffer {
-		w.mu.Lock()
-		w.free = p.buf
-		w.mu.Unlock()
-	}
-	p.buf = nil
-}
-
 // die answers everybody who waits; their records may or may not be in the file.
 func (w *Writer) die(p *Pending, err error) {
 	w.m.counters.failures.Add(1)
@@ -299,7 +327,6 @@ func (w *Writer) die(p *Pending, err error) {
 	for _, q := range []*Pending{p, waiting} {
 		if q != nil {
 			q.err = fmt.Errorf("%w: %w", ErrDead, err)
-			q.buf = nil
 			w.finish(q)
 		}
 	}

@@ -34,8 +34,11 @@ type LoadClient struct {
 	waiting map[uint64]*sending
 	seq     uint64
 	closed  bool
-	wake    chan struct{}
-	done    chan struct{}
+	// stream is the one that is open. The loads that were sent on it are answered,
+	// at the latest by fail, after it is none any more.
+	stream *Messages
+	wake   chan struct{}
+	done   chan struct{}
 }
 
 // NewLoadClient starts a load stream to the BE at addr, and opens it again with a
@@ -63,7 +66,7 @@ func (c *LoadClient) Send(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadR
 	if !ok {
 		return nil, doriserr.New(doriserr.NotAdmitted, "the connection to the backend is closed")
 	}
-	w.Kick()
+	c.signal()
 	return w.Reply(ctx)
 }
 
@@ -108,7 +111,7 @@ func (c *LoadClient) giveUp(seq uint64, why error) error {
 	}
 	if w != nil && w.sent {
 		c.queue = append(c.queue, &bepb.LoadItem{Seq: seq, Cancel: true})
-		c.kick()
+		c.signal()
 	}
 	if errors.Is(why, context.DeadlineExceeded) {
 		return doriserr.New(doriserr.Timeout, "timeout: the load was sent to the backend and its outcome is not known yet")
@@ -116,11 +119,34 @@ func (c *LoadClient) giveUp(seq uint64, why error) error {
 	return doriserr.New(doriserr.Unknown, "the load was sent to the backend and its outcome is not known: %v", why)
 }
 
-// kick wakes the goroutine that sends.
-func (c *LoadClient) kick() {
+// signal wakes the goroutine that sends.
+func (c *LoadClient) signal() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
+	}
+}
+
+// kick sends what waits on the caller's goroutine if that needs no wait: to wake
+// another one costs as much.
+func (c *LoadClient) kick() {
+	c.mu.Lock()
+	stream, waiting := c.stream, len(c.queue)
+	c.mu.Unlock()
+	if waiting == 0 {
+		return
+	}
+	if stream == nil {
+		c.signal()
+		return
+	}
+	var out outgoing
+	ok, err := stream.TrySend(out.next(c, stream))
+	if err != nil && !errors.Is(err, errNothing) {
+		stream.fail(err) // the loads are answered when it has ended
+	}
+	if !ok || out.more {
+		c.signal()
 	}
 }
 
@@ -162,9 +188,15 @@ func (c *LoadClient) once(ctx context.Context) error {
 	}
 	defer stream.Close()
 	defer context.AfterFunc(ctx, stream.Close)()
+	c.use(stream)
 	sender := make(chan error, 1)
-	go func() { sender <- c.send(ctx, stream) }()
+	go func() {
+		err := c.send(ctx, stream)
+		stream.fail(err) // if it is a load's fault the stream lives still
+		sender <- err
+	}()
 	err = c.receive(stream)
+	c.use(nil)
 	cancel()
 	if sent := <-sender; !errors.Is(sent, context.Canceled) {
 		err = errors.Join(err, sent)
@@ -172,12 +204,19 @@ func (c *LoadClient) once(ctx context.Context) error {
 	return err
 }
 
+func (c *LoadClient) use(stream *Messages) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stream = stream
+}
+
 func (c *LoadClient) send(ctx context.Context, stream *Messages) error {
-	var frame bepb.LoadFrame
-	encode := func(b []byte) ([]byte, error) { return proto.MarshalOptions{}.MarshalAppend(b, &frame) }
+	var out outgoing
+	encode := out.next(c, stream)
 	for {
-		frame.Items = c.take(frame.Items[:0])
-		if len(frame.Items) == 0 {
+		err := stream.Send(ctx, encode)
+		switch {
+		case errors.Is(err, errNothing):
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -186,18 +225,42 @@ func (c *LoadClient) send(ctx context.Context, stream *Messages) error {
 			// Sessions that are ready to run add theirs first: the frame's cost
 			// is shared by more loads, and nobody waits for a timer.
 			runtime.Gosched()
-			continue
-		}
-		if err := stream.Send(ctx, encode); err != nil {
+		case err != nil:
 			return err
 		}
 	}
 }
 
-// take moves what waits into one frame and notes that it was sent.
-func (c *LoadClient) take(items []*bepb.LoadItem) []*bepb.LoadItem {
+// errNothing says that there is nothing to send.
+var errNothing = errors.New("nothing to send")
+
+// outgoing is a frame that is made when it is its turn to leave.
+type outgoing struct {
+	frame bepb.LoadFrame
+	more  bool
+}
+
+// next encodes what waits for the stream.
+func (o *outgoing) next(c *LoadClient, stream *Messages) func([]byte) ([]byte, error) {
+	return func(b []byte) ([]byte, error) {
+		o.frame.Items, o.more = c.take(o.frame.Items[:0], stream)
+		if len(o.frame.Items) == 0 {
+			return nil, errNothing
+		}
+		b, err := proto.MarshalOptions{}.MarshalAppend(b, &o.frame)
+		clear(o.frame.Items)
+		return b, err
+	}
+}
+
+// take moves what waits into one frame and notes that it was sent. more says that
+// it did not take all.
+func (c *LoadClient) take(items []*bepb.LoadItem, stream *Messages) (_ []*bepb.LoadItem, more bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.stream != stream {
+		return items, false
+	}
 	n, size := 0, 0
 	for n < len(c.queue) && n < maxFrameItems && (n == 0 || size < maxFrameBytes) {
 		it := c.queue[n]
@@ -211,7 +274,7 @@ func (c *LoadClient) take(items []*bepb.LoadItem) []*bepb.LoadItem {
 	rest := copy(c.queue, c.queue[n:])
 	clear(c.queue[rest:])
 	c.queue = c.queue[:rest]
-	return items
+	return items, rest > 0
 }
 
 func (c *LoadClient) receive(stream *Messages) error {
@@ -269,9 +332,22 @@ func (l *Loads) Context(item *bepb.LoadItem) context.Context { return l.r.contex
 
 // Reply answers loads of the frame, from any goroutine. Each load is answered
 // once, by its Seq; those that are answered together share a frame.
-func (l *Loads) Reply(replies ...*bepb.LoadReply) { l.r.reply(replies...) }
+func (l *Loads) Reply(replies ...*bepb.LoadReply) {
+	l.r.reply(replies)
+	l.r.signal()
+}
 
-// LoadHandler takes the loads of one frame and must not block.
+// ReplyNow is Reply by the caller's own goroutine, which must not wait and does
+// not. It is for many answers at once: a frame leaves with each call.
+func (l *Loads) ReplyNow(replies ...*bepb.LoadReply) {
+	l.r.reply(replies)
+	if ok, _ := l.r.stream.TrySend(l.r.next); !ok {
+		l.r.signal()
+	}
+}
+
+// LoadHandler takes the loads of one frame. It may wait for a disk: if that takes
+// long, another goroutine hands it the next frame meanwhile.
 type LoadHandler func(l *Loads)
 
 // loadService is the name of the service for load streams.
@@ -295,20 +371,32 @@ func (s *Server) HandleLoads(handle LoadHandler, stopping <-chan struct{}) {
 func serveLoads(m *Messages, handle LoadHandler, stopping <-chan struct{}) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	defer cancel()
-	r := &replier{wake: make(chan struct{}, 1), cancels: map[uint64]context.CancelFunc{}, stopping: stopping}
-	var received sync.WaitGroup
-	received.Go(func() {
-		r.receive(ctx, m, handle)
+	r := &replier{
+		stream: m, reader: newReader(), wake: make(chan struct{}, 1),
+		cancels: map[uint64]context.CancelFunc{}, stopping: stopping,
+	}
+	received := make(chan struct{})
+	r.reader.read = func() {
+		if ended := r.receive(ctx, handle); !ended {
+			return // another goroutine reads on
+		}
+		r.reader.stop()
 		if !m.deaf.Load() {
 			m.Close() // ends ctx, and answers that nobody reads
 		}
-	})
-	r.run(ctx, m)
+		close(received)
+	}
+	go r.reader.read()
+	r.run(ctx)
 	m.deafen()
-	received.Wait()
+	<-received
 }
 
 type replier struct {
+	stream *Messages
+	reader *reader
+	frame  bepb.LoadReplyFrame // whose turn it is to send has it
+
 	mu    sync.Mutex
 	ready []*bepb.LoadReply
 	// cancels end the contexts that handlers asked for.
@@ -319,16 +407,16 @@ type replier struct {
 	stopping <-chan struct{}
 }
 
-// receive ends with the stream.
-func (r *replier) receive(ctx context.Context, stream *Messages, handle LoadHandler) {
+// receive reads until the stream has ended, or another goroutine reads it.
+func (r *replier) receive(ctx context.Context, handle LoadHandler) (ended bool) {
 	for {
-		b, err := stream.Recv()
+		b, err := r.stream.Recv()
 		if err != nil {
-			return
+			return true
 		}
 		var frame bepb.LoadFrame
 		if err := proto.Unmarshal(b, &frame); err != nil {
-			return
+			return true
 		}
 		items := frame.Items[:0]
 		for _, item := range frame.Items {
@@ -344,12 +432,14 @@ func (r *replier) receive(ctx context.Context, stream *Messages, handle LoadHand
 		select {
 		case <-r.stopping:
 			for _, item := range items {
-				r.reply(&bepb.LoadReply{Seq: item.Seq, ErrorKind: int32(doriserr.NotAdmitted) + 1, Error: "be is stopping"})
+				r.reply([]*bepb.LoadReply{{Seq: item.Seq, ErrorKind: int32(doriserr.NotAdmitted) + 1, Error: "be is stopping"}})
 			}
+			r.signal()
+			continue
 		default:
-			if len(items) > 0 {
-				handle(&Loads{Items: items, Stream: ctx, r: r})
-			}
+		}
+		if len(items) > 0 && !r.reader.work(func() { handle(&Loads{Items: items, Stream: ctx, r: r}) }) {
+			return false
 		}
 	}
 }
@@ -378,8 +468,10 @@ func (r *replier) cancel(seq uint64) {
 	}
 }
 
-func (r *replier) reply(replies ...*bepb.LoadReply) {
+// reply notes answers that are to be sent.
+func (r *replier) reply(replies []*bepb.LoadReply) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	if len(r.cancels) > 0 {
 		for _, p := range replies {
 			if cancel := r.cancels[p.Seq]; cancel != nil {
@@ -390,17 +482,31 @@ func (r *replier) reply(replies ...*bepb.LoadReply) {
 	}
 	r.ready = append(r.ready, replies...)
 	r.open -= len(replies)
-	r.mu.Unlock()
+}
+
+// signal wakes the goroutine that sends.
+func (r *replier) signal() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
 }
 
+// next encodes the answers that are ready.
+func (r *replier) next(b []byte) ([]byte, error) {
+	r.mu.Lock()
+	r.frame.Replies, r.ready = r.ready, r.frame.Replies[:0]
+	r.mu.Unlock()
+	if len(r.frame.Replies) == 0 {
+		return nil, errNothing
+	}
+	b, err := proto.MarshalOptions{}.MarshalAppend(b, &r.frame)
+	clear(r.frame.Replies)
+	return b, err
+}
+
 // run sends answers until ctx ends, the stream breaks, or the last one has left.
-func (r *replier) run(ctx context.Context, stream *Messages) {
-	var frame bepb.LoadReplyFrame
-	encode := func(b []byte) ([]byte, error) { return proto.MarshalOptions{}.MarshalAppend(b, &frame) }
+func (r *replier) run(ctx context.Context) {
 	stopping, last := r.stopping, false
 	for {
 		select {
@@ -413,14 +519,11 @@ func (r *replier) run(ctx context.Context, stream *Messages) {
 			runtime.Gosched()
 		}
 		r.mu.Lock()
-		frame.Replies, r.ready = r.ready, frame.Replies[:0]
 		open := r.open
 		r.mu.Unlock()
-		if len(frame.Replies) > 0 {
-			if err := stream.Send(ctx, encode); err != nil {
-				return
-			}
-			clear(frame.Replies)
+		// Also with nothing to send: this waits for answers that are being sent.
+		if err := r.stream.Send(ctx, r.next); err != nil && !errors.Is(err, errNothing) {
+			return
 		}
 		if last && open == 0 {
 			return

@@ -10,7 +10,10 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -38,6 +41,7 @@ const (
 // closes the connection, which ends a Send that is stuck.
 type Messages struct {
 	conn   net.Conn
+	raw    syscall.RawConn // nil if the connection is none of the kernel's
 	in     *bufio.Reader
 	ctx    context.Context //nolint:containedctx // the life of the connection
 	cancel context.CancelCauseFunc
@@ -57,6 +61,9 @@ type Messages struct {
 // newMessages takes over conn and what was read of it already.
 func newMessages(conn net.Conn) *Messages {
 	m := &Messages{conn: conn, in: bufio.NewReaderSize(conn, 32<<10), turn: make(chan struct{}, 1)}
+	if c, ok := conn.(syscall.Conn); ok {
+		m.raw, _ = c.SyscallConn()
+	}
 	m.ctx, m.cancel = context.WithCancelCause(context.Background())
 	go m.beat()
 	return m
@@ -113,26 +120,97 @@ type notSentError struct{ error }
 func (e *notSentError) Unwrap() error { return e.error }
 
 func (m *Messages) send(encode func([]byte) ([]byte, error)) error {
+	b, err := m.message(encode)
+	if err != nil {
+		return err
+	}
+	_, err = m.conn.Write(b)
+	return m.sent(err)
+}
+
+// TrySend is Send for a goroutine that must not wait. Without ok nothing was
+// encoded, because others send at this moment or the connection is in memory.
+// What the socket has no room for leaves later; an error then ends the
+// connection.
+func (m *Messages) TrySend(encode func([]byte) ([]byte, error)) (ok bool, err error) {
+	if m.raw == nil {
+		return false, nil
+	}
+	select {
+	case m.turn <- struct{}{}:
+	default:
+		return false, nil
+	}
+	b, err := m.message(encode)
+	if err != nil {
+		<-m.turn
+		return true, err
+	}
+	n, err := m.writeNow(b)
+	if err == nil && n < len(b) {
+		go func() {
+			_, err := m.conn.Write(b[n:])
+			_ = m.sent(err)
+			<-m.turn
+		}()
+		return true, nil
+	}
+	err = m.sent(err)
+	<-m.turn
+	return true, err
+}
+
+// message returns the bytes of a message; they stay in m.out.
+func (m *Messages) message(encode func([]byte) ([]byte, error)) ([]byte, error) {
 	if m.bad != nil {
-		return m.bad
+		return nil, m.bad
+	}
+	if m.ctx.Err() != nil { // nothing leaves after Close
+		return nil, context.Cause(m.ctx)
 	}
 	b, err := encode(append(m.out[:0], make([]byte, lengthBytes)...))
 	if err == nil && len(b)-lengthBytes > maxMessage {
 		err = fmt.Errorf("a message of %d bytes is larger than %d", len(b)-lengthBytes, maxMessage)
 	}
 	if err != nil {
-		return &notSentError{err}
+		return nil, &notSentError{err}
 	}
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-lengthBytes))
-	_, err = m.conn.Write(b)
-	if m.out = nil; cap(b) <= keepBuffer {
-		m.out = b
+	m.out = b
+	return b, nil
+}
+
+// sent ends the sending of a message.
+func (m *Messages) sent(err error) error {
+	if cap(m.out) > keepBuffer {
+		m.out = nil
 	}
 	if err != nil {
 		m.bad = err
 		m.fail(err)
 	}
 	return err
+}
+
+// writeNow writes what the socket has room for.
+func (m *Messages) writeNow(b []byte) (n int, err error) {
+	var failed error
+	err = m.raw.Write(func(fd uintptr) bool {
+		for {
+			if n, failed = unix.Write(int(fd), b); failed != unix.EINTR {
+				return true
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case failed == unix.EAGAIN:
+		return 0, nil
+	case failed != nil:
+		return 0, os.NewSyscallError("write", failed)
+	}
+	return n, nil
 }
 
 // Recv returns the next message, valid until the next call. Any error ends the
