@@ -57,6 +57,9 @@ type startedLoad struct {
 	groupcommit.Joined
 }
 
+// Local implements peer.Started: the WAL's goroutine writes the frame.
+func (s *startedLoad) Local() bool { return true }
+
 // Reply implements peer.Started.
 func (s *startedLoad) Reply(ctx context.Context) (*bepb.LoadReply, error) {
 	defer s.node.inflight.leave()

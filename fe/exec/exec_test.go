@@ -126,6 +126,8 @@ type startedLoad struct {
 
 func (s *startedLoad) Kick() { s.begin() }
 
+func (s *startedLoad) Local() bool { return true }
+
 func (s *startedLoad) Ready() bool {
 	select {
 	case <-s.done:

@@ -22,6 +22,9 @@ type Awaited interface {
 	// poller has run all commands that have come, so that they share their cost,
 	// and may be called when the wait is over.
 	Kick()
+	// Local says that Kick makes goroutines of this process run, and not only a
+	// peer's.
+	Local() bool
 	// Ready reports whether the wait is over.
 	Ready() bool
 }
@@ -33,11 +36,18 @@ type Awaited interface {
 type poller struct {
 	os osPoller
 
-	// The goroutine's. out counts the connections that wait for an answer.
+	// The goroutine's. out counts the connections that wait for an answer; local
+	// says that a kick made goroutines run.
 	conns    map[uint32]*conn
 	gathered []Awaited
 	out      int
+	local    bool
 	pause    *time.Timer
+
+	// The answers that wait to be sent, and those that are being sent. Without a
+	// sender each is written by itself.
+	sender          *sender
+	unsent, sending []*conn
 
 	mu    sync.Mutex
 	posts []post
@@ -54,6 +64,11 @@ type sleep uint8
 
 const (
 	awake sleep = iota
+	// parked lets other goroutines have the thread, which are to answer.
+	parked
+	// forPosts and forInputAndPosts keep the thread, in the kernel. That is
+	// for answers of peers: with a thread that counts as busy Go does not look for
+	// work, in vain, after each of them.
 	forPosts
 	forInputAndPosts
 )
@@ -100,12 +115,12 @@ func (p *poller) post(c *conn, what event) {
 	}
 	p.posts = append(p.posts, post{c, what})
 	switch p.sleep {
-	case forPosts:
+	case parked:
 		select {
 		case p.told <- struct{}{}:
 		default:
 		}
-	case forInputAndPosts:
+	case forPosts, forInputAndPosts:
 		p.os.tell()
 	}
 	p.sleep = awake
@@ -121,6 +136,7 @@ func (p *poller) gather(a Awaited) {
 func (p *poller) kick() {
 	for _, a := range p.gathered {
 		a.Kick()
+		p.local = p.local || a.Local()
 	}
 	clear(p.gathered)
 	p.gathered = p.gathered[:0]
@@ -143,6 +159,7 @@ func (p *poller) run() {
 			p.take(m)
 		}
 		clear(posts)
+		p.send()
 		if len(posts) > 0 {
 			continue
 		}
@@ -161,23 +178,31 @@ func (p *poller) run() {
 
 // wait waits for posts, and for input at once or within inputPause.
 func (p *poller) wait() (ready []readiness) {
+	how := awake
 	p.mu.Lock()
 	if len(p.posts) == 0 {
-		p.sleep = forInputAndPosts
-		if p.out > 0 {
-			p.sleep = forPosts
+		switch {
+		case p.out == 0:
+			how = forInputAndPosts
+		case p.local:
+			how = parked
+		default:
+			how = forPosts
 		}
 	}
-	how := p.sleep
+	p.sleep = how
 	p.mu.Unlock()
+	p.local = false
 	switch how {
-	case forPosts:
+	case parked:
 		p.pause.Reset(inputPause)
 		select {
 		case <-p.told:
 		case <-p.pause.C:
 		}
 		p.pause.Stop()
+	case forPosts:
+		p.os.waitTold(inputPause)
 	case forInputAndPosts:
 		ready = p.os.poll(true)
 	}
@@ -193,6 +218,9 @@ func (p *poller) end() {
 	defer p.mu.Unlock()
 	p.ended = true
 	p.os.close()
+	if p.sender != nil {
+		p.sender.close()
+	}
 }
 
 // arrived notes that a connection can be read.
@@ -214,7 +242,7 @@ func (p *poller) take(m post) {
 		case c.waits == forAnswer:
 			p.resume(c)
 		case c.closing.Load():
-			p.interrupt(c)
+			p.interrupt(c, os.ErrDeadlineExceeded)
 		}
 	case input:
 		if p.conns[c.id] == c && c.waits == forInput && c.readable {
@@ -238,14 +266,17 @@ func (p *poller) adopt(c *conn) {
 		// Closed, or there are too many watches: it keeps a goroutine.
 		p.leave(c)
 	} else if c.closing.Load() {
-		p.interrupt(c)
+		p.interrupt(c, os.ErrDeadlineExceeded)
 	}
 }
 
-// interrupt ends a wait for input, as if its time had passed.
-func (p *poller) interrupt(c *conn) {
-	c.interrupt = os.ErrDeadlineExceeded
-	p.resume(c)
+// interrupt lets the wait for input fail, at once or when it begins: with
+// os.ErrDeadlineExceeded as if its time had passed.
+func (p *poller) interrupt(c *conn, why error) {
+	c.interrupt = why
+	if c.waits == forInput {
+		p.resume(c)
+	}
 }
 
 // sweep ends waits that last too long: for input by their deadlines; for answers
@@ -254,7 +285,7 @@ func (p *poller) sweep(now time.Time) {
 	for _, c := range p.conns {
 		switch {
 		case c.waits == forInput && !c.readBy.IsZero() && now.After(c.readBy):
-			p.interrupt(c)
+			p.interrupt(c, os.ErrDeadlineExceeded)
 		case c.waits == forAnswer && c.waited:
 			p.resume(c)
 		default:
@@ -272,6 +303,7 @@ func (p *poller) resume(c *conn) {
 	switch {
 	case !more:
 		delete(p.conns, c.id)
+		p.drop(c)
 		return
 	case why == forGoroutine:
 		p.leave(c)
@@ -287,6 +319,7 @@ func (p *poller) resume(c *conn) {
 // leave gives the coroutine a goroutine.
 func (p *poller) leave(c *conn) {
 	delete(p.conns, c.id)
+	p.drop(c)
 	p.os.remove(c.socket)
 	c.polled = false
 	c.toConn()

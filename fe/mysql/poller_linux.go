@@ -3,6 +3,7 @@ package mysql
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,15 +13,21 @@ import (
 type osPoller struct {
 	fd     int
 	event  int // an eventfd that ends the wait
+	told   int // an epoll set of event alone
 	events [128]unix.EpollEvent
 	ready  []readiness
 }
 
 // startPoller starts a poller's goroutine. A message to quit ends it.
-func startPoller() (*poller, error) {
+// Without a sender, which alone forbids and the system may deny, each answer is
+// written by itself.
+func startPoller(alone bool) (*poller, error) {
 	p := newPoller()
 	if err := p.os.open(); err != nil {
 		return nil, fmt.Errorf("cannot make an epoll set: %w", err)
+	}
+	if !alone {
+		p.sender, _ = newSender(gatherMost)
 	}
 	go p.run()
 	return p, nil
@@ -33,8 +40,15 @@ func (o *osPoller) open() (err error) {
 	if o.event, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC); err != nil {
 		return errors.Join(err, unix.Close(o.fd))
 	}
+	if o.told, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return errors.Join(err, unix.Close(o.fd), unix.Close(o.event))
+	}
 	// Edge-triggered, so its count need not be read.
-	err = unix.EpollCtl(o.fd, unix.EPOLL_CTL_ADD, o.event, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
+	for _, set := range []int{o.fd, o.told} {
+		if err == nil {
+			err = unix.EpollCtl(set, unix.EPOLL_CTL_ADD, o.event, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
+		}
+	}
 	if err != nil {
 		o.close()
 	}
@@ -44,6 +58,7 @@ func (o *osPoller) open() (err error) {
 func (o *osPoller) close() {
 	_ = unix.Close(o.fd)
 	_ = unix.Close(o.event)
+	_ = unix.Close(o.told)
 }
 
 // add watches a socket. What has come before counts as new.
@@ -68,19 +83,31 @@ func (o *osPoller) poll(wait bool) []readiness {
 	if wait {
 		timeout = -1
 	}
-	n, err := unix.EpollWait(o.fd, o.events[:], timeout)
-	for err == unix.EINTR {
-		n, err = unix.EpollWait(o.fd, o.events[:], timeout)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("mysql: epoll_wait on a set of the poller's own: %v", err))
-	}
+	n := o.await(o.fd, timeout)
 	for i := range o.events[:n] {
 		if e := &o.events[i]; e.Fd != 0 {
 			o.ready = append(o.ready, readiness{uint32(e.Fd), e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0})
 		}
 	}
 	return o.ready
+}
+
+// waitTold waits for tell, or for a time of whole milliseconds.
+func (o *osPoller) waitTold(most time.Duration) {
+	o.await(o.told, int(most.Milliseconds()))
+}
+
+// await fills o.events; timeout is in milliseconds, -1 for ever.
+func (o *osPoller) await(set, timeout int) (n int) {
+	for {
+		n, err := unix.EpollWait(set, o.events[:], timeout)
+		if err == nil {
+			return n
+		}
+		if err != unix.EINTR {
+			panic(fmt.Sprintf("mysql: epoll_wait on a set of the poller's own: %v", err))
+		}
+	}
 }
 
 // tell ends a wait, from any goroutine.

@@ -5,18 +5,20 @@ package mysql
 import (
 	"errors"
 	"net"
+	"time"
 )
 
 // Elsewhere there are no pollers: each connection has a goroutine.
 
 type osPoller struct{}
 
-func startPoller() (*poller, error) { return nil, errors.ErrUnsupported }
+func startPoller(bool) (*poller, error) { return nil, errors.ErrUnsupported }
 
 func (*osPoller) close()                    {}
 func (*osPoller) add(*socket, uint32) error { return errors.ErrUnsupported }
 func (*osPoller) remove(*socket)            {}
 func (*osPoller) poll(bool) []readiness     { return nil }
+func (*osPoller) waitTold(time.Duration)    {}
 func (*osPoller) tell()                     {}
 
 type socket struct{}

@@ -29,13 +29,19 @@ type waitable struct {
 	once   sync.Once
 	done   chan struct{}
 	wake   func()
+	local  bool
 }
 
+// waitables counts them: every second one is local.
+var waitables atomic.Int64
+
 func newWaitable() *waitable {
-	return &waitable{kicked: make(chan struct{}), moved: make(chan struct{}), done: make(chan struct{})}
+	return &waitable{local: waitables.Add(1)%2 == 0, kicked: make(chan struct{}), moved: make(chan struct{}), done: make(chan struct{})}
 }
 
 func (a *waitable) Kick() { a.once.Do(func() { close(a.kicked) }) }
+
+func (a *waitable) Local() bool { return a.local }
 
 func (a *waitable) Ready() bool {
 	select {
@@ -102,6 +108,11 @@ func serveTCP(t *testing.T, f *fake, opt Options) (*Server, func() net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveOn(t, f, opt, l)
+}
+
+func serveOn(t *testing.T, f *fake, opt Options, l net.Listener) (*Server, func() net.Conn) {
+	t.Helper()
 	if opt.sweepEvery == 0 {
 		opt.sweepEvery = 5 * time.Millisecond
 	}

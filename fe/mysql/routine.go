@@ -52,6 +52,8 @@ type routine struct {
 	// readable says that there may be something to read, hungUp that the client
 	// sends nothing more: reading gives the rest, then the end.
 	readable, hungUp bool
+	// unsent is what was written and is not sent yet.
+	unsent unsent
 	// interrupt is what the next read fails with.
 	interrupt error
 	// The deadlines, which the poller minds itself.
@@ -109,6 +111,12 @@ func (c *conn) begin(work func()) {
 // drive runs the coroutine on this goroutine until it ends or waits for input
 // that the poller can wait for.
 func (c *conn) drive() {
+	if b := c.unsent.out; len(b) > 0 { // what the poller could not send
+		c.unsent.out = nil
+		if _, err := c.tcp.Write(b); err != nil {
+			_ = c.tcp.Close() // reading tells
+		}
+	}
 	if _, more := c.next(); more {
 		c.poller.post(c, adopt)
 	}
@@ -178,11 +186,16 @@ func (p *polledConn) Read(b []byte) (int, error) {
 }
 
 // Write implements net.Conn.
-func (p *polledConn) Write(b []byte) (int, error) {
-	c, n := p.c, 0
+func (p *polledConn) Write(b []byte) (n int, err error) {
+	c := p.c
 	if c.polled {
-		var err error
-		if n, err = c.socket.write(b); n == len(b) || err != nil && !errors.Is(err, errNotNow) {
+		if c.poller.hold(c, b) {
+			return len(b), nil
+		}
+		if err = c.sendUnsent(); err == nil {
+			n, err = c.socket.write(b)
+		}
+		if !errors.Is(err, errNotNow) {
 			return n, err
 		}
 		c.mayBlock() // the client does not read

@@ -45,6 +45,8 @@ type Options struct {
 	Pollers int
 	// sweepEvery is how often pollers look for connections whose time is up.
 	sweepEvery time.Duration
+	// sendAlone has pollers write each answer by itself.
+	sendAlone bool
 }
 
 // Server serves the MySQL protocol. It is safe for use by many goroutines.
@@ -214,7 +216,7 @@ func (s *Server) pollerFor(id uint32) *poller {
 func (s *Server) startPollers(n int) {
 	s.pollers = make([]*poller, 0, n)
 	for range n {
-		p, err := startPoller()
+		p, err := startPoller(s.opt.sendAlone)
 		if err != nil {
 			if !errors.Is(err, errors.ErrUnsupported) {
 				s.opt.Logger.Warn("MySQL connections have a goroutine each", "err", err)
@@ -296,6 +298,7 @@ func (s *Server) logEnd(c *conn, err error) {
 }
 
 func (s *Server) remove(c *conn) {
+	c.drain()
 	c.closeStatements()
 	if c.session != nil {
 		c.session.Close()
@@ -312,8 +315,8 @@ func (s *Server) remove(c *conn) {
 func (c *conn) close() {
 	c.closing.Store(true)
 	c.mu.Lock()
+	_ = c.nc.Close() // before its command ends by this: nothing more is sent
 	c.cancel()
-	_ = c.nc.Close()
 	c.mu.Unlock()
 	c.nudge()
 }

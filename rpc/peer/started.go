@@ -14,6 +14,8 @@ type Started interface {
 	// starts several loads in a row kicks after the last of them. Any goroutine
 	// may call it, also after Reply.
 	Kick()
+	// Local says that Kick makes goroutines of this process do the work.
+	Local() bool
 	// Ready reports whether Reply would return at once.
 	Ready() bool
 	// Reply waits for the answer and is called once.
@@ -41,6 +43,9 @@ func (w *sending) answer(r *bepb.LoadReply) {
 
 // Kick implements Started.
 func (w *sending) Kick() { w.client.kick() }
+
+// Local implements Started.
+func (w *sending) Local() bool { return false }
 
 // Ready implements Started.
 func (w *sending) Ready() bool { return len(w.reply) > 0 }
