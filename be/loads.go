@@ -64,9 +64,10 @@ type groupTable struct {
 func (l *loads) handle(f *peer.Loads) {
 	var same [][]joinedLoad
 	defer func() {
-		// One frame of the stream is one of the WAL.
+		// One frame of the stream is one of the WAL. If more frames have come, their
+		// loads join while the disk is at work.
 		for i, joined := range same {
-			if last := &joined[len(joined)-1]; i < len(same)-1 {
+			if last := &joined[len(joined)-1]; f.More || i < len(same)-1 {
 				last.Kick()
 			} else {
 				last.Flush()
@@ -93,8 +94,8 @@ func (l *loads) handle(f *peer.Loads) {
 	}
 }
 
-// atOnce is how many loads the WAL's I/O goroutine answers itself: for more of
-// them its next fsync would wait longer than another goroutine takes to wake.
+// atOnce is how many loads the goroutine that wrote their WAL frame answers itself:
+// for more of them the next fsync would wait longer than another one takes to wake.
 const atOnce = 64
 
 // acknowledge answers loads of one group. It does not wait.

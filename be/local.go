@@ -22,7 +22,7 @@ func (n *Node) Load(ctx context.Context, item *bepb.LoadItem) (*bepb.LoadReply, 
 
 // Start is Load without its wait, for an async load that can have its place in a
 // group at once; without ok nothing of it is anywhere. wake is called when the
-// answer may be ready; it may be called by the WAL's I/O goroutine and must
+// answer may be ready; it may be called by the goroutine that writes the WAL and must
 // return soon.
 func (n *Node) Start(item *bepb.LoadItem, wake func()) (peer.Started, bool) {
 	if !n.enter() {

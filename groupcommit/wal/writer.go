@@ -121,8 +121,10 @@ func (w *Writer) Flush() {
 	}
 }
 
-// flushMost is the largest frame, in bytes, that Flush writes itself.
-const flushMost = 16 << 10
+// flushMost is the largest frame, in bytes, that Flush writes itself: some 60 loads
+// of a row. To read and decode many more takes long enough to be worth doing beside
+// the disk's work.
+const flushMost = 4 << 10
 
 // release lets the next frame be written. w.mu is held.
 func (w *Writer) release() {
@@ -132,7 +134,7 @@ func (w *Writer) release() {
 	}
 }
 
-// signal wakes the I/O goroutine.
+// signal wakes the file's own goroutine.
 func (w *Writer) signal() {
 	select {
 	case w.wake <- struct{}{}:

@@ -320,6 +320,9 @@ func (c *LoadClient) fail(why error) {
 // may be kept.
 type Loads struct {
 	Items []*bepb.LoadItem
+	// More says that the next frame has come: what waits for a disk now keeps it
+	// waiting as well.
+	More bool
 	// Stream ends when the stream breaks: nobody waits for answers any more.
 	Stream context.Context
 	r      *replier
@@ -340,9 +343,19 @@ func (l *Loads) Reply(replies ...*bepb.LoadReply) {
 // ReplyNow is Reply by the caller's own goroutine, which must not wait and does
 // not. It is for many answers at once: a frame leaves with each call.
 func (l *Loads) ReplyNow(replies ...*bepb.LoadReply) {
-	l.r.reply(replies)
-	if ok, _ := l.r.stream.TrySend(l.r.next); !ok {
-		l.r.signal()
+	r := l.r
+	r.reply(replies)
+	ok, err := r.stream.TrySend(r.next)
+	if err != nil && !errors.Is(err, errNothing) {
+		r.stream.fail(err)
+	}
+	select {
+	case <-r.stopping:
+		ok = false // the goroutine that sends looks whether it was the last answer
+	default:
+	}
+	if !ok {
+		r.signal()
 	}
 }
 
@@ -438,7 +451,11 @@ func (r *replier) receive(ctx context.Context, handle LoadHandler) (ended bool) 
 			continue
 		default:
 		}
-		if len(items) > 0 && !r.reader.work(func() { handle(&Loads{Items: items, Stream: ctx, r: r}) }) {
+		if len(items) == 0 {
+			continue
+		}
+		l := &Loads{Items: items, More: r.stream.waiting(), Stream: ctx, r: r}
+		if !r.reader.work(func() { handle(l) }) {
 			return false
 		}
 	}

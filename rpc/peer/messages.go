@@ -263,6 +263,21 @@ func (m *Messages) recv() ([]byte, error) {
 	return m.buf, nil
 }
 
+// waiting reports whether more has come, for the goroutine that reads. Of a
+// connection in memory it knows what it has read ahead.
+func (m *Messages) waiting() bool {
+	if m.in.Buffered() > 0 || m.raw == nil {
+		return m.in.Buffered() > 0
+	}
+	var b [1]byte
+	n := 0
+	err := m.raw.Read(func(fd uintptr) bool {
+		n, _, _ = unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		return true
+	})
+	return err == nil && n > 0
+}
+
 // hear moves the read deadline, at most once a second.
 func (m *Messages) hear() error {
 	now := time.Now()

@@ -169,6 +169,42 @@ func TestKickSends(t *testing.T) {
 	}
 }
 
+// TestStoppingAfterReplyNow: a backend that stops ends its streams once the last
+// load is answered, whoever sends the answer.
+func TestStoppingAfterReplyNow(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := NewServer("")
+	arrived := make(chan *Loads, 1)
+	srv.HandleLoads(func(l *Loads) { arrived <- l }, nil)
+	go srv.Serve(l)
+	defer srv.Stop()
+	pool := NewPool("", nil)
+	defer pool.Close()
+	c := NewLoadClient(pool, l.Addr().String())
+	defer c.Close()
+	result := make(chan error, 1)
+	go func() {
+		_, err := c.Send(t.Context(), &bepb.LoadItem{TableId: 1})
+		result <- err
+	}()
+	under := <-arrived
+	ended := make(chan struct{})
+	go func() {
+		srv.GracefulStop()
+		close(ended)
+	}()
+	<-under.r.stopping
+	// By now the stream's own goroutine knows, or hears of it with the answer.
+	under.ReplyNow(&bepb.LoadReply{Seq: under.Items[0].Seq})
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+	<-ended
+}
+
 // TestKickOfAMessageThatCannotBeSent: loads that no message can hold end with the
 // stream, not with their callers' patience.
 func TestKickOfAMessageThatCannotBeSent(t *testing.T) {
