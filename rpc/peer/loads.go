@@ -488,7 +488,6 @@ func (r *replier) cancel(seq uint64) {
 // reply notes answers that are to be sent.
 func (r *replier) reply(replies []*bepb.LoadReply) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if len(r.cancels) > 0 {
 		for _, p := range replies {
 			if cancel := r.cancels[p.Seq]; cancel != nil {
@@ -499,6 +498,7 @@ func (r *replier) reply(replies []*bepb.LoadReply) {
 	}
 	r.ready = append(r.ready, replies...)
 	r.open -= len(replies)
+	r.mu.Unlock() // before the cancels
 }
 
 // signal wakes the goroutine that sends.
