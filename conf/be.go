@@ -42,7 +42,7 @@ type BE struct {
 	WALSync        Bool `key:"group_commit_wal_sync" default:"true" doc:"sync a load's WAL record to disk before it is acknowledged; false trusts the page cache, as Doris does"`
 	WALDisk        Size `key:"group_commit_wal_max_disk_limit" default:"10%" doc:"space that WALs may take in each directory, in bytes or in percent of the free space"`
 	WALNum         Int  `key:"group_commit_max_wal_num_per_table" default:"10" range:"0..1000000" mutable:"true" doc:"WALs of a table waiting for replay above which its async loads are refused; 0 is no limit"`
-	QueueMem       Int  `key:"group_commit_queue_mem_limit" default:"67108864" range:"1048576..1099511627776" mutable:"true" doc:"memory of all queues, in bytes; above it the largest is sealed and loads wait"`
+	QueueMem       Int  `key:"group_commit_queue_mem_limit" default:"67108864" range:"1048576..1099511627776" mutable:"true" doc:"memory of all queues, in bytes; a queue that has half of it is sealed; above it the largest is sealed and loads wait"`
 	BodyMem        Int  `key:"group_commit_body_mem_limit" default:"268435456" range:"1048576..1099511627776" doc:"memory of all bodies that are still arriving, in bytes; above it senders are slowed, then refused"`
 	FilterRows     Int  `key:"group_commit_memory_rows_for_max_filter_ratio" default:"10000" range:"0..2147483647" mutable:"true" doc:"rows of a load above which max_filter_ratio is not enforced in group commit"`
 	ReplayThreads  Int  `key:"group_commit_relay_wal_threads" default:"10" range:"1..1024" doc:"WALs that are replayed at a time"`

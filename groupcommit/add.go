@@ -201,9 +201,15 @@ func (g *group) append(l *Load, hold bool) (*wal.Pending, error) {
 	if g.loads++; g.loads == 1 {
 		close(g.first)
 	}
-	if g.bytes >= g.maxBytes {
+	// A group that takes half of the memory of all queues is committed while the
+	// other half fills: if it had all of it, loads would have to wait for the commit.
+	share := g.t.m.mem.limit.Load() / 2
+	switch {
+	case g.bytes >= g.maxBytes:
 		g.seal(SealBytes)
-	} else if g.bytes >= g.maxBytes/2 && !g.halfFull {
+	case g.bytes >= share:
+		g.seal(SealMemory)
+	case g.bytes >= min(g.maxBytes, share)/2 && !g.halfFull:
 		g.halfFull = true
 		close(g.half)
 	}

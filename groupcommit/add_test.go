@@ -240,6 +240,43 @@ func TestModesAndSchemasDoNotMix(t *testing.T) {
 	})
 }
 
+// TestHalfOfTheMemory: a group never has all the memory of the queues, so that
+// loads go on while it is committed; its successor is opened in time.
+func TestHalfOfTheMemory(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFSM(t)
+		n := start(t, vfs.NewMem(), f, func(n *node, o *Options) {
+			o.MemLimit = 100_000
+			n.sink.before = func(_ context.Context, op string, _ Txn) error {
+				if op == "Write" {
+					time.Sleep(time.Second)
+				}
+				return nil
+			}
+		})
+		defer n.end()
+		tb := testTable(1)
+		tb.IntervalMs = 300_000
+		seen := map[int64]int{}
+		for i := range int64(30) {
+			l := newLoad(tb, true, i, 1)
+			l.Bytes = 10_000
+			ack, err := n.add(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[ack.TxnID]++
+			time.Sleep(250 * time.Millisecond) // 4 loads for each commit
+		}
+		if used, waits := n.Memory(); waits != 0 {
+			t.Errorf("%d loads waited for memory, %d bytes of it are used", waits, used)
+		}
+		if len(seen) != 6 {
+			t.Errorf("30 loads of a tenth of the memory went to groups of %v, want 5 in each", seen)
+		}
+	})
+}
+
 // TestMemoryBudgetSealsAtOnce: whoever waits for memory waits for a commit, not
 // for an interval; who waits in vain gets a text at its deadline.
 func TestMemoryBudgetSealsAtOnce(t *testing.T) {
