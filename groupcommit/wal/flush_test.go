@@ -69,18 +69,20 @@ func TestFlush(t *testing.T) {
 			t.Errorf("after Flush: done %t, told %t", isDone(first), told)
 		}
 
+		disk.hangs.Store(true)
 		large := hold(flushMost)
-		w.Flush()
+		w.Flush() // waits for nothing
+		synctest.Wait()
 		if isDone(large) {
-			t.Error("a large frame kept the caller waiting")
+			t.Error("a large frame is done, and the disk hangs")
 		}
+		disk.gate <- nil
 		synctest.Wait()
 		if !isDone(large) {
 			t.Error("a large frame was not written")
 		}
 
 		// Two goroutines: the second one must not wait for the first one's disk.
-		disk.hangs.Store(true)
 		slow := hold(0)
 		go w.Flush()
 		synctest.Wait()
