@@ -189,12 +189,21 @@ func TestWaive(t *testing.T) {
 		if told != [2]int{1, 1} {
 			t.Errorf("told %v times", told)
 		}
+		late, err := w.Hold(reqID(2), 1, payload(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lateTold := 0
+		late.Then(func() { lateTold++ })
+		if lateTold != 1 {
+			t.Error("who begins to wait after Waive is not told at once")
+		}
 		disk.gate <- nil
 		synctest.Wait()
 		disk.hangs.Store(false)
 		disk.gate <- nil
-		if err := w.Close(); err != nil || told != [2]int{1, 1} {
-			t.Errorf("%v, told %v times", err, told)
+		if err := w.Close(); err != nil || told != [2]int{1, 1} || lateTold != 1 {
+			t.Errorf("%v, told %v and %d times", err, told, lateTold)
 		}
 	})
 }

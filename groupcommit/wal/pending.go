@@ -35,15 +35,17 @@ func (p *Pending) Wait(ctx context.Context) error {
 }
 
 // Then calls f once: when Done is closed, by the goroutine that wrote the frame, or
-// at once if it is; or when Waive is called. f must return soon. It spares a
+// at once if it is; or when Waive is called, or was. f must return soon. It spares a
 // goroutine that would only wait.
 func (p *Pending) Then(f func()) {
 	p.w.mu.Lock()
 	select {
 	case <-p.done:
 	default:
-		p.then = append(p.then, f)
-		f = nil
+		if !p.w.waived {
+			p.then = append(p.then, f)
+			f = nil
+		}
 	}
 	p.w.mu.Unlock()
 	if f != nil {
@@ -71,11 +73,12 @@ func (w *Writer) finish(p *Pending) {
 	}
 }
 
-// Waive runs what waits, by Then, for frames that are not on disk: their loads
-// need that no more, and the disk may hang.
+// Waive runs what waits, or will wait, by Then for frames that are not on disk:
+// their loads need that no more, and the disk may hang.
 func (w *Writer) Waive() {
 	var then []func()
 	w.mu.Lock()
+	w.waived = true
 	for _, p := range []*Pending{w.now, w.next} {
 		if p != nil {
 			then = append(then, p.then...)

@@ -52,6 +52,7 @@ type Writer struct {
 	last   *Pending // what was handed out last
 	free   []byte   // an empty buffer with capacity, if one is left
 	sealed bool
+	waived bool  // Waive was called
 	err    error // why the file is dead
 
 	wake     chan struct{}
