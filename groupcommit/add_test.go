@@ -248,8 +248,11 @@ func TestHalfOfTheMemory(t *testing.T) {
 		n := start(t, vfs.NewMem(), f, func(n *node, o *Options) {
 			o.MemLimit = 100_000
 			n.sink.before = func(_ context.Context, op string, _ Txn) error {
-				if op == "Write" {
+				switch op {
+				case "Write":
 					time.Sleep(time.Second)
+				case "Begin":
+					time.Sleep(300 * time.Millisecond)
 				}
 				return nil
 			}
@@ -261,9 +264,13 @@ func TestHalfOfTheMemory(t *testing.T) {
 		for i := range int64(30) {
 			l := newLoad(tb, true, i, 1)
 			l.Bytes = 10_000
+			began := time.Now()
 			ack, err := n.add(l)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if took := time.Since(began); took > 0 && i > 0 {
+				t.Errorf("load %d waited %v for its group to be opened", i, took)
 			}
 			seen[ack.TxnID]++
 			time.Sleep(250 * time.Millisecond) // 4 loads for each commit

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// readerPatience is how long the work on a frame may keep its stream unread.
+// readerPatience is how long the work on a frame may keep its stream unread; it may
+// be up to twice that, since a timer looks now and then.
 const readerPatience = 10 * time.Millisecond
 
 // reader is the right to read a stream. Who has it also does the work on what it

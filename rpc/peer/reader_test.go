@@ -108,14 +108,12 @@ func TestOnlyOneReads(t *testing.T) {
 					return
 				}
 				time.Sleep(waits[i*7%len(waits)] / 3) // until the next frame comes
-				handedOver := make(chan struct{})
 				began := time.Now()
 				mine := r.work(func() {
 					mu.Lock()
 					readers-- // another one may begin
 					mu.Unlock()
 					time.Sleep(waits[i*i%len(waits)])
-					close(handedOver)
 				})
 				took := time.Since(began)
 				if !mine {
